@@ -40,7 +40,7 @@ pub(crate) use self::{
     client::{Client, Peer},
     guesses::WAIT_FIRST,
     identify::{InProcess, identify},
-    login::{Origin, end_session, log_in, verify_own},
+    login::{LOGIN_BYTES_MAX, Origin, end_session, log_in, verify_own},
 };
 use self::{apps::CheckedPasswords, guesses::Guesses, lookups::Lookups, password::Passwords};
 
