@@ -34,7 +34,7 @@ use tokio::time::Instant;
 
 pub use self::password::{HashError, hash_password};
 pub(crate) use self::{
-    access::require,
+    access::{ASSETS_PREFIX, require},
     actor::{Actor, Admin},
     apps::{AppClient, AppKey, app_actor, app_session, is_app_path},
     client::{Client, Peer},
