@@ -107,23 +107,27 @@ pub enum Fault {
 }
 
 /// Decides whose fault it is that no answer came.
+///
+/// No way out and a silent name service are mostly ours, also where one host alone fails so. But a zone may be broken, and
+/// a host may have nothing but IPv6: here, too, another host is asked first.
 pub fn judge(way: FailureKind, seen: Evidence) -> Fault {
-    let is_nearly_all = seen.reached * REACHED_PART < seen.failed;
     let others_are_reached = seen.reached > 0 && seen.reached >= seen.failed;
+    let is_nearly_all = seen.reached * REACHED_PART < seen.failed;
+    let (is_network, are_several) = (way == FailureKind::Network, seen.failed >= HOSTS_MIN);
+    let (can_be_compared, is_tried_out) = (seen.known >= HOSTS_MIN, seen.tries >= TRIES_MAX);
     match way {
         FailureKind::Machine => Fault::Ours,
         _ if others_are_reached => Fault::Feed,
-        FailureKind::Network => Fault::Ours,
-        // Few of many, which may be dead by chance: one of the others is asked before it is called an outage.
-        _ if seen.failed >= HOSTS_MIN && seen.well >= seen.failed => match seen.tries {
-            0 => Fault::Unclear,
-            _ if is_nearly_all => Fault::Ours,
-            1..TRIES_MAX => Fault::Unclear,
-            _ => Fault::Feed,
-        },
-        _ if seen.failed >= HOSTS_MIN && (is_nearly_all || seen.tries < TRIES_MAX) => Fault::Ours,
-        _ if seen.failed >= HOSTS_MIN => Fault::Feed,
-        _ if seen.known >= HOSTS_MIN && seen.tries < TRIES_MAX => Fault::Unclear,
+        _ if are_several && seen.well < seen.failed => {
+            if is_nearly_all || !is_tried_out {
+                Fault::Ours
+            } else {
+                Fault::Feed
+            }
+        }
+        // Few of many, which may be dead by chance: one of the others was asked before it is called an outage.
+        _ if (are_several || (is_network && can_be_compared)) && seen.tries > 0 && is_nearly_all => Fault::Ours,
+        _ if (is_network || can_be_compared) && !is_tried_out => Fault::Unclear,
         _ => Fault::Feed,
     }
 }
@@ -139,11 +143,21 @@ mod tests {
             // A machine without files or memory says nothing about any feed.
             (FailureKind::Machine, 1, 1, 0, 0, 0, Ours),
             (FailureKind::Machine, 100, 1, 99, 99, 9, Ours),
-            // No way out, or no name service: ours, unless others are reached at the same time.
-            (FailureKind::Network, 1, 1, 0, 0, 0, Ours),
+            // No way out, or no name service: ours, unless others are reached at the same time, which is tried first.
+            (FailureKind::Network, 100, 1, 0, 99, 0, Unclear),
+            (FailureKind::Network, 100, 1, 0, 99, 1, Ours),
+            (FailureKind::Network, 100, 1, 1, 99, 1, Feed),
+            (FailureKind::Network, 100, 1, 0, 0, 0, Unclear),
             (FailureKind::Network, 100, 1, 0, 0, 9, Ours),
             (FailureKind::Network, 100, 1, 1, 1, 0, Feed),
+            (FailureKind::Network, 100, 2, 1, 98, TRIES_MAX - 1, Unclear),
+            (FailureKind::Network, 100, 2, 1, 98, TRIES_MAX, Feed),
+            (FailureKind::Network, 100, 3, 0, 0, 0, Ours),
             (FailureKind::Network, 100, 50, 3, 3, 0, Ours),
+            // With nothing to compare with it may soon be over, but is not waited for longer.
+            (FailureKind::Network, 1, 1, 0, 0, 0, Unclear),
+            (FailureKind::Network, 2, 2, 0, 0, TRIES_MAX - 1, Unclear),
+            (FailureKind::Network, 1, 1, 0, 0, TRIES_MAX, Feed),
             // One or two hosts are all there is: nothing can be compared.
             (FailureKind::Connect, 1, 1, 0, 0, 0, Feed),
             (FailureKind::Silence, 2, 2, 0, 0, 0, Feed),

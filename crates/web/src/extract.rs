@@ -4,7 +4,6 @@
 use std::error::Error;
 
 use axum::{
-    body::{Body, Bytes},
     extract::{FromRequest, FromRequestParts, Path, Request, rejection::JsonRejection},
     http::{HeaderMap, header, request::Parts},
 };
@@ -26,9 +25,18 @@ impl<T: DeserializeOwned> FromRequest<AppState> for Json<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &AppState) -> ApiResult<Self> {
-        check_json(request.headers())?;
-        from_json(&read(request.into_body(), state).await?).map(Self)
+        json_within(request, state, state.settings.json_bytes_max).await.map(Self)
     }
+}
+
+/// The JSON of a body that is no larger than this.
+pub(crate) async fn json_within<T: DeserializeOwned>(
+    request: Request,
+    state: &AppState,
+    bytes_max: usize,
+) -> ApiResult<T> {
+    check_json(request.headers())?;
+    from_json(&body::read(request.into_body(), bytes_max, state.settings.json_timeout).await?)
 }
 
 /// A JSON body that may be left out, and is empty then, whatever the headers say of it; or null, which says the same.
@@ -40,7 +48,7 @@ impl<T: DeserializeOwned + Default> FromRequest<AppState> for JsonOrNothing<T> {
 
     async fn from_request(request: Request, state: &AppState) -> ApiResult<Self> {
         let (parts, body) = request.into_parts();
-        let bytes = read(body, state).await?;
+        let bytes = body::read(body, state.settings.json_bytes_max, state.settings.json_timeout).await?;
         if bytes.is_empty() {
             return Ok(Self(T::default()));
         }
@@ -50,10 +58,6 @@ impl<T: DeserializeOwned + Default> FromRequest<AppState> for JsonOrNothing<T> {
         }
         from_json(&bytes).map(Self)
     }
-}
-
-async fn read(body: Body, state: &AppState) -> ApiResult<Bytes> {
-    body::read(body, state.settings.json_bytes_max, state.settings.json_timeout).await
 }
 
 /// What an id is: a number of 64 bits.

@@ -21,10 +21,11 @@ use tokio::{
 use tracing::{Instrument, Span};
 
 use crate::{
-    auth,
+    auth::{self, ASSETS_PREFIX},
     error::{ApiError, ApiResult, FailureReason},
     metrics,
-    origin::{self, CALLBACK_PREFIX},
+    origin::{self, CALLBACK_PREFIX, PROBES},
+    pages,
     query::Parameters,
     state::AppState,
 };
@@ -144,9 +145,9 @@ fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
 }
 
 /// Refuses what is not addressed to us, and what a foreign web page asks for; answers so many of the other requests at once
-/// and no more. Probes are always answered: a busy server is not a dead one. Hubs have
-/// places of their own, which neither users nor strangers take, and wait for one: a hub that was asked to renew thousands
-/// of subscriptions verifies them faster than they can be stored, and few ask twice.
+/// and no more, pages too: there are more connections than all of them take, so that hubs and probes always get one. Hubs
+/// have places of their own, which neither users nor strangers take, and wait for one: a hub that was asked to renew
+/// thousands of subscriptions verifies them faster than they can be stored, and few ask twice.
 async fn admit(state: &AppState, request: Request, next: Next) -> ApiResult<Response> {
     origin::check(request.method(), request.uri(), request.headers(), &state.settings)?;
     let path = request.uri().path();
@@ -155,10 +156,16 @@ async fn admit(state: &AppState, request: Request, next: Next) -> ApiResult<Resp
         Some(_) => permit_in_time(&state.callbacks).await,
         None => state.requests.try_acquire().ok(),
     };
-    if permit.is_none() && origin::is_api(path) {
-        return Err(ApiError::Unavailable("too many requests at once; try again later"));
+    if permit.is_none() && !is_always_answered(path) {
+        return Ok(pages::refuse(&request, ApiError::Unavailable("too many requests at once; try again later")));
     }
     Ok(auth::require(state, request, next).await)
+}
+
+/// What needs no place: probes, because a busy server is not a dead one and they are answered within two seconds, and what
+/// pages are made of, which is in memory.
+fn is_always_answered(path: &str) -> bool {
+    PROBES.contains(&path) || path.starts_with(ASSETS_PREFIX) || matches!(path, "/favicon.ico" | "/robots.txt")
 }
 
 async fn permit_in_time(limit: &Semaphore) -> Option<SemaphorePermit<'_>> {

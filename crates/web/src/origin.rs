@@ -31,10 +31,10 @@ const API_PREFIX: &str = "/api/";
 pub(crate) const CALLBACK_PREFIX: &str = "/api/websub/callback";
 
 /// What balancers and orchestrators ask, by whatever name they have for a node.
-const PROBES: [&str; 2] = ["/healthz", "/readyz"];
+pub(crate) const PROBES: [&str; 2] = ["/healthz", "/readyz"];
 
 /// Whether people and programs ask here, also those of other readers' interfaces; the rest are pages and probes.
-pub(crate) fn is_api(path: &str) -> bool {
+fn is_api(path: &str) -> bool {
     path.starts_with(API_PREFIX) || is_app_path(path)
 }
 

@@ -54,9 +54,9 @@ use crate::{
 /// How long requests that are under way may take once the server is told to stop.
 pub const SHUTDOWN_MAX: Duration = Duration::from_secs(8);
 
-/// Connections at once. More than requests of all kinds at once, so that there are always some that wait for their
-/// clients, and callbacks and probes get through to a busy server; less than the 1,024 descriptors that a process usually
-/// may have, because the database and the polls need some.
+/// Connections at once. More than requests of all kinds that are answered at once, pages too, so that there are always some
+/// that wait for their clients, and callbacks and probes get through to a busy server; less than the 1,024 descriptors that
+/// a process usually may have, because the database and the polls need some.
 const CONNECTIONS_MAX: usize = 768;
 /// How long a client may take for the headers of a request, from the end of the one before: so also how long a
 /// connection may be idle.

@@ -53,6 +53,9 @@ const PUSH_BYTES_MAX: usize = 8 * 1024 * 1024;
 const PUSH_MEMORY_BYTES: usize = 64 * 1024 * 1024;
 /// Bytes of all pushes without a token that are being sent or stored together.
 const TOKENLESS_MEMORY_BYTES: usize = 16 * 1024 * 1024;
+/// Bytes of all bodies together in which alone it stands who sends them, until that is known. Logins are not among them:
+/// all that there can be at once take half of that.
+const STRANGER_MEMORY_BYTES: usize = 16 * 1024 * 1024;
 /// Questions with tokens that are none of ours in a minute, and as many without a token.
 const STRANGERS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("it is not zero");
 /// Bytes of all answers that may be large, from before they are made until they are sent.
@@ -79,6 +82,9 @@ pub struct WebSettings {
     pub push_memory_bytes: usize,
     /// Bytes of all pushes without a token that are being sent or stored together. They take no memory of the others.
     pub tokenless_memory_bytes: usize,
+    /// Bytes of all bodies together in which alone it stands who sends them, as some apps do, until that is known; more are
+    /// told to come again.
+    pub stranger_memory_bytes: usize,
     /// Bytes of all answers that may be large, from before they are made until they are sent; more wait.
     pub answer_memory_bytes: usize,
     /// The same for searches and other answers that may take long to find. They take none of the others' memory.
@@ -120,6 +126,7 @@ impl Default for WebSettings {
             push_bytes_max: PUSH_BYTES_MAX,
             push_memory_bytes: PUSH_MEMORY_BYTES,
             tokenless_memory_bytes: TOKENLESS_MEMORY_BYTES,
+            stranger_memory_bytes: STRANGER_MEMORY_BYTES,
             answer_memory_bytes: ANSWER_MEMORY_BYTES,
             slow_answer_memory_bytes: SLOW_ANSWER_MEMORY_BYTES,
             pushes_per_minute: PUSHES_PER_MINUTE,
@@ -171,6 +178,7 @@ pub struct SharedState {
     pub(crate) verifications: CallRateLimit,
     pub(crate) push_memory: MemoryBudget,
     pub(crate) tokenless_memory: MemoryBudget,
+    pub(crate) stranger_memory: MemoryBudget,
     pub(crate) opml_memory: MemoryBudget,
     pub(crate) answers: AnswerBudget,
     pub(crate) auth: Auth,
@@ -204,6 +212,7 @@ impl AppState {
             verifications: CallRateLimit::new(VERIFICATIONS_PER_MINUTE, STRANGERS_PER_MINUTE),
             push_memory: MemoryBudget::new(settings.push_memory_bytes),
             tokenless_memory: MemoryBudget::new(settings.tokenless_memory_bytes),
+            stranger_memory: MemoryBudget::new(settings.stranger_memory_bytes),
             opml_memory: MemoryBudget::new(settings.opml_memory_bytes),
             answers: AnswerBudget::new(settings.answer_memory_bytes),
             auth: Auth::new(ids, settings.guess_wait),

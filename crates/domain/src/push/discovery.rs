@@ -46,6 +46,15 @@ impl KnownHub {
         let (prefix, url) = (without_scheme(&self.prefix)?, without_scheme(url)?);
         Some(format!("{}{}", self.prefix, url.strip_prefix(&prefix)?))
     }
+
+    /// Whether it is this one, also without encryption.
+    fn is_at(&self, hub: &str) -> bool {
+        let bare = |url: &str| {
+            let url = Url::parse(url).ok()?;
+            Some((url.host_str()?.to_owned(), url.port(), url.path().to_owned(), url.query().map(str::to_owned)))
+        };
+        bare(&self.hub).is_some_and(|known| bare(hub) == Some(known))
+    }
 }
 
 /// Finds hubs and topic. `url` is where the document came from, after redirects.
@@ -56,17 +65,23 @@ pub fn discover(links: &[Link], document: InDocument<'_>, url: &str, known: &[Kn
     let of = |rel: &'static str| {
         links.iter().filter(move |link| link.is(rel)).filter_map(|link| absolute(&link.target, base.as_ref()))
     };
+    // A known hub may be named as well, and goes by the feed's URL all the same.
+    let known_topic = |hubs: &[String]| {
+        let mut named = known.iter().filter(|known| hubs.iter().any(|hub| known.is_at(hub)));
+        named.find_map(|known| known.topic_of(url))
+    };
     let in_headers = hubs(of("hub").filter(without_password));
     if !in_headers.is_empty() {
         // A hub in the headers goes before all others; a self that is missing there is the document's.
-        let topic = of("self").next().or_else(|| document.topic.and_then(|topic| absolute(topic, base.as_ref())));
+        let topic = known_topic(&in_headers).or_else(|| of("self").next());
+        let topic = topic.or_else(|| document.topic.and_then(|topic| absolute(topic, base.as_ref())));
         return Discovery { hubs: in_headers, topic };
     }
     let topic = document.topic.and_then(|topic| absolute(topic, base.as_ref()));
     let in_document =
         hubs(document.hubs.iter().filter_map(|hub| absolute(hub, base.as_ref())).filter(without_password));
     if !in_document.is_empty() {
-        let topic = topic.or_else(|| of("self").next());
+        let topic = known_topic(&in_document).or(topic).or_else(|| of("self").next());
         return Discovery { hubs: in_document, topic };
     }
     let pushing: Vec<(&KnownHub, String)> =
@@ -183,6 +198,15 @@ mod tests {
             let found = discover(&[], document, url, &known);
             assert_eq!(found.hubs, ["https://pubsubhubbub.appspot.com/"], "{url}");
             assert_eq!(found.topic.as_deref(), Some(address), "{url} {itself}");
+            // What its hub is sent names the hub, too.
+            for hub in ["https://pubsubhubbub.appspot.com", "http://pubsubhubbub.appspot.com/"] {
+                let hubs = [hub.to_owned()];
+                let in_document = discover(&[], InDocument { hubs: &hubs, ..document }, url, &known);
+                assert_eq!((in_document.topic.as_deref(), in_document.hubs.len()), (Some(address), 1), "{url} {hub}");
+                let links = link::parse([format!("<{hub}>; rel=hub, <{itself}>; rel=self").as_str()].into_iter());
+                let in_headers = discover(&links, document, url, &known);
+                assert_eq!((in_headers.topic.as_deref(), in_headers.hubs.len()), (Some(address), 1), "{url} {hub}");
+            }
         }
     }
 }

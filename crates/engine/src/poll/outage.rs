@@ -134,7 +134,8 @@ impl NetworkWatch {
         Request { host, began }
     }
 
-    /// A request has ended. One that a person waits for is not left unclear.
+    /// A request has ended. One that a person waits for is not left unclear, unless there is an outage: then it is hardly the
+    /// feed's fault.
     pub(crate) fn ends(
         &self,
         request: Request,
@@ -159,7 +160,7 @@ impl NetworkWatch {
         let suspect = state.suspects.get(&feed).copied().unwrap_or(Suspect { since: request.began, tries: 0 });
         let fault = outage::judge(way, state.evidence(way, suspect, request.host));
         match fault {
-            Fault::Unclear if !is_by_hand => (state.suspects(feed, suspect), None),
+            Fault::Unclear if !is_by_hand || state.outage.is_some() => (state.suspects(feed, suspect), None),
             Fault::Feed | Fault::Unclear => {
                 state.suspects.remove(&feed);
                 (Meaning::Counts, None)
@@ -300,6 +301,23 @@ mod tests {
     }
 
     #[test]
+    fn f4_one_host_without_a_way_to_it_is_no_outage() {
+        let watch = NetworkWatch::default();
+        let well: Vec<_> = (0..20).map(|host| (host, Observation::Reached)).collect();
+        ask(&watch, &well);
+        let broken = [(20, Observation::Failed(FailureKind::Network))];
+        assert_eq!(ask(&watch, &broken), [false]);
+        let probe = watch.probe().expect("one that was well is asked");
+        ask(&watch, &[(usize::try_from(probe.0).unwrap() / 100, Observation::Reached)]);
+        assert_eq!(ask(&watch, &broken), [true], "others are reached");
+        // If none is, it is an outage after the same wait.
+        let broken = [(21, Observation::Failed(FailureKind::Network))];
+        assert_eq!((ask(&watch, &broken), watch.outage()), (vec![false], None));
+        assert_eq!(ask(&watch, &broken), [false]);
+        assert!(watch.outage().is_some());
+    }
+
+    #[test]
     fn f4_outage_is_found_though_hosts_were_well() {
         let watch = NetworkWatch::default();
         let well: Vec<_> = (0..20).map(|host| (host, Observation::Reached)).collect();
@@ -310,6 +328,9 @@ mod tests {
         ask(&watch, &[(probe, DEAD)]);
         assert_eq!(ask(&watch, &dead), [false; 5]);
         assert!(watch.outage().is_some(), "nobody is reached");
+        let by_hand = watch.begins(&url(30));
+        let (meaning, turn) = watch.ends(by_hand, FeedId(77), DEAD, true, Timestamp::UNIX_EPOCH);
+        assert_eq!((meaning, turn), (Meaning::RetryIn(RETRY_FIRST), None), "an outage is blamed on no feed");
         // It ends with the first that is, which is asked for.
         let probe = usize::try_from(watch.probe().unwrap().0).unwrap() / 100;
         assert_eq!(ask(&watch, &[(probe, Observation::Reached)]), [true]);

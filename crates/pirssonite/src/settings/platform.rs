@@ -12,10 +12,17 @@ const DETAILS: [&str; 3] = ["ADDR", "PORT", "PROTO"];
 pub(super) fn is_set_by_platform(name: &str, value: &str) -> bool {
     let Some(rest) = name.strip_prefix("PIRSSONITE_") else { return false };
     // `PORT` alone has any value: platforms other than these set it as well.
-    if matches!(rest, "PORT" | "NAME") || rest.starts_with("ENV_") {
+    if rest == "PORT" || rest.starts_with("ENV_") {
         return true;
     }
-    is_of_service(rest) || is_of_port(rest) || (rest.ends_with("_PORT") && is_address(value))
+    is_link(rest, value) || is_of_service(rest) || is_of_port(rest) || (rest.ends_with("_PORT") && is_address(value))
+}
+
+/// `NAME`, and the same after the rest of a container's name: who is linked, and as what. And `ENV_...` of such a one, which is
+/// any variable of it.
+fn is_link(rest: &str, value: &str) -> bool {
+    let is_name = rest == "NAME" || (rest.ends_with("_NAME") && value.starts_with('/'));
+    is_name || rest.contains("_ENV_")
 }
 
 /// `SERVICE_HOST`, `SERVICE_PORT`, `SERVICE_PORT_HTTP`, and the same after the rest of a service's name.
@@ -60,6 +67,9 @@ mod tests {
             ("PIRSSONITE_WEB_PORT_3000_TCP_ADDR", "10.0.0.7", true),
             ("PIRSSONITE_NAME", "/web/pirssonite", true),
             ("PIRSSONITE_ENV_PATH", "/bin", true),
+            ("PIRSSONITE_WEB_NAME", "/proxy/pirssonite-web", true),
+            ("PIRSSONITE_WEB_ENV_PATH", "/bin", true),
+            ("PIRSSONITE_WEB_NAME", "web", false),
             ("PIRSSONITE_LISTEN_PORT", "3000", false),
             ("PIRSSONITE_PORTS", "3000", false),
             ("PIRSSONITE_PORT_TCP", "3000", false),

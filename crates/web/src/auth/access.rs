@@ -23,8 +23,8 @@ use crate::{
 /// Paths that need no login. Callbacks are known by their tokens, and apps are let in where they ask ([`apps`](super::apps)).
 const OPEN: [&str; 7] =
     ["/healthz", "/readyz", "/login", "/logout", "/robots.txt", "/favicon.ico", "/api/openapi.json"];
-/// And whatever begins so.
-const OPEN_PREFIX: &str = "/assets/";
+/// And whatever begins so: what pages are made of.
+pub(crate) const ASSETS_PREFIX: &str = "/assets/";
 /// For programs of whoever runs it: open to this machine, else with a token.
 const METRICS: &str = "/metrics";
 
@@ -54,7 +54,7 @@ fn is_open(method: &Method, path: &str) -> bool {
     if path == login::SESSION_PATH {
         return method == Method::POST;
     }
-    OPEN.contains(&path) || path.starts_with(OPEN_PREFIX) || is_callback(path) || is_app_path(path)
+    OPEN.contains(&path) || path.starts_with(ASSETS_PREFIX) || is_callback(path) || is_app_path(path)
 }
 
 fn is_callback(path: &str) -> bool {

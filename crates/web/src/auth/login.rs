@@ -25,6 +25,10 @@ use crate::{
 /// Where sessions are made and ended.
 pub(super) const SESSION_PATH: &str = "/api/session";
 
+/// Bytes of a login, by whichever interface: a name, a password of a kilobyte, each written with three characters a byte,
+/// and where to go. Anybody can send one.
+pub(crate) const LOGIN_BYTES_MAX: usize = 16 * 1024;
+
 /// Characters of a browser's name that are kept.
 const USER_AGENT_CHARS_MAX: usize = 200;
 

@@ -34,13 +34,13 @@ use tokio::time::Instant;
 
 pub use self::password::{HashError, hash_password};
 pub(crate) use self::{
-    access::require,
+    access::{ASSETS_PREFIX, require},
     actor::{Actor, Admin},
     apps::{AppClient, AppKey, app_actor, app_session, is_app_path},
     client::{Client, Peer},
     guesses::WAIT_FIRST,
     identify::{InProcess, identify},
-    login::{Origin, end_session, log_in, verify_own},
+    login::{LOGIN_BYTES_MAX, Origin, end_session, log_in, verify_own},
 };
 use self::{apps::CheckedPasswords, guesses::Guesses, lookups::Lookups, password::Passwords};
 

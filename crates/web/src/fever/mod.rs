@@ -22,7 +22,7 @@ use domain::{
 use serde_json::{Map, Value, json};
 
 use self::{
-    parameters::Given,
+    parameters::{Given, Sent},
     views::{ItemShape, favicons, feed_groups, feeds, groups},
 };
 use crate::{
@@ -48,14 +48,17 @@ pub(crate) fn routes(state: &AppState) -> Router<AppState> {
 }
 
 async fn serve(State(state): State<AppState>, from: AppClient, request: Request) -> ApiResult<Response> {
-    let given = Given::read(request, &state).await?;
-    let actor = match app_actor(&state, &from, AppKey::Fever(given.text("api_key").unwrap_or_default())).await {
+    let sent = Sent::read(request, &state).await?;
+    let key = sent.given().await?.text("api_key").unwrap_or_default().to_owned();
+    let actor = match app_actor(&state, &from, AppKey::Fever(&key)).await {
         Ok(actor) => actor,
         Err(ApiError::Unauthorized | ApiError::TooManyAttempts(_)) => {
             return Ok(Json(json!({ "api_version": API_VERSION, "auth": 0 })).into_response());
         }
         Err(error) => return Err(error),
     };
+    let given = sent.given().await?;
+    drop(sent);
     marks::mark(&state, &actor, &given).await?;
     answer(&state, &actor, &given).await
 }

@@ -1,24 +1,46 @@
 //! The parameters of a call: in the query or in the body, which is a form of either kind. What stands in the body counts
 //! before what stands in the query. Unknown ones are passed over: clients send what other servers take.
 
-use axum::extract::Request;
+use axum::{extract::Request, http::request::Parts};
+use bytes::Bytes;
 use domain::EntryId;
 
-use crate::{body, error::ApiResult, extract::check_not_encoded, form, state::AppState};
+use crate::{
+    body::{self, MemoryPermit},
+    error::ApiResult,
+    extract::check_not_encoded,
+    form,
+    state::AppState,
+};
 
 /// Bytes of a body: fifty ids and a key are far less.
 const FORM_BYTES_MAX: usize = 64 * 1024;
 
-pub(super) struct Given(Vec<(String, String)>);
+/// A call as it was sent. Its parameters take many times its memory, so they are made when they are needed, and not while
+/// it is found out whose call it is.
+pub(super) struct Sent {
+    parts: Parts,
+    body: Bytes,
+    _memory: MemoryPermit,
+}
 
-impl Given {
+impl Sent {
     pub(super) async fn read(request: Request, state: &AppState) -> ApiResult<Self> {
         check_not_encoded(request.headers())?;
         let (parts, body) = request.into_parts();
-        let bytes = body::read(body, FORM_BYTES_MAX, state.settings.json_timeout).await?;
-        Ok(Self(form::fields(parts.uri.query(), &parts.headers, bytes).await?))
+        let time_max = state.settings.json_timeout;
+        let read = body::read_within_budget(&state.stranger_memory, body, FORM_BYTES_MAX, time_max).await;
+        read.map(|(body, memory)| Self { parts, body, _memory: memory })
     }
 
+    pub(super) async fn given(&self) -> ApiResult<Given> {
+        Ok(Given(form::fields(self.parts.uri.query(), &self.parts.headers, self.body.clone()).await?))
+    }
+}
+
+pub(super) struct Given(Vec<(String, String)>);
+
+impl Given {
     /// Those of a query.
     #[cfg(test)]
     pub(super) fn of(query: &str) -> Self {

@@ -2,23 +2,24 @@
 
 use axum::{
     Json,
+    extract::Request,
     response::{IntoResponse, Response},
 };
 use serde_json::json;
 
 use super::{
     refusal::Answer,
-    request::{Asked, Call},
+    request::{Call, LoginForm},
 };
 use crate::{auth::app_session, error::ApiError, state::AppState};
 
 /// `ClientLogin`: name and secret for what all other calls carry. It has no `=` in it, where some split, and nothing that
 /// needs escaping, because some do not.
-pub(super) async fn log_in(state: &AppState, asked: &Asked) -> Answer {
-    let (name, secret) = (asked.params.first("Email"), asked.params.first("Passwd"));
+pub(super) async fn log_in(state: &AppState, request: Request) -> Answer {
+    let LoginForm { client, name, secret, wants_json } = LoginForm::of(state, request).await?;
     let (Some(name), Some(secret)) = (name, secret) else { return Err(ApiError::Unauthorized.into()) };
-    let (_, session) = app_session(state, &asked.client, name, secret).await?;
-    if asked.params.first("output") == Some("json") {
+    let (_, session) = app_session(state, &client, &name, &secret).await?;
+    if wants_json {
         return Ok(Json(json!({ "SID": session, "LSID": "null", "Auth": session })).into_response());
     }
     Ok(format!("SID={session}\nLSID=null\nAuth={session}\n").into_response())

@@ -46,7 +46,7 @@ use utoipa_axum::router::OpenApiRouter;
 use self::{
     icons::FeedIcon,
     refusal::{Answer, Refusal},
-    request::{Asked, Call},
+    request::Call,
 };
 use crate::{error::ApiError, state::AppState};
 
@@ -129,7 +129,7 @@ async fn answer(state: &AppState, endpoint: &Endpoint, request: Request) -> Answ
     match endpoint {
         Endpoint::Root => Ok("OK".into_response()),
         Endpoint::Compatibility => Ok("PASS".into_response()),
-        Endpoint::Login => login::log_in(state, &Asked::of(state, request).await?).await,
+        Endpoint::Login => login::log_in(state, request).await,
         Endpoint::Api(call) if call == "subscription/import" => subscriptions::import(state, request).await,
         Endpoint::Api(name) => {
             let (method, call) = (request.method().clone(), Call::of(state, request).await?);

@@ -3,13 +3,14 @@
 
 use axum::{
     extract::{FromRequestParts, Request},
-    http::{HeaderMap, header},
+    http::{HeaderMap, header, request::Parts},
 };
+use bytes::Bytes;
 use url::form_urlencoded;
 
 use super::refusal::Refusal;
 use crate::{
-    auth::{Actor, AppClient, AppKey, app_actor},
+    auth::{Actor, AppClient, AppKey, LOGIN_BYTES_MAX, app_actor},
     body,
     error::ApiError,
     form,
@@ -19,12 +20,21 @@ use crate::{
 
 /// What every call carries in its header.
 const SCHEME: &str = "googlelogin";
+/// The parameter in which some send the same.
+const SESSION_PARAM: &str = "T";
+
+/// Bytes of a body in which alone it stands who sends it: a thousand items.
+const UNKNOWN_BYTES_MAX: usize = 64 * 1024;
 
 /// The parameters of a request.
 #[derive(Debug, Default)]
 pub(super) struct Params(Vec<(String, String)>);
 
 impl Params {
+    async fn of(parts: &Parts, body: Bytes) -> Result<Self, Refusal> {
+        Ok(Self(form::fields(parts.uri.query(), &parts.headers, body).await?))
+    }
+
     /// The first of this name that says something.
     pub(super) fn first(&self, name: &str) -> Option<&str> {
         self.all(name).find(|value| !value.is_empty())
@@ -35,27 +45,34 @@ impl Params {
     }
 }
 
-/// A request before it is known who asks.
+/// What a login says, and where it comes from. Nothing else of it is kept: logins wait for each other.
 #[derive(Debug)]
-pub(super) struct Asked {
-    pub(super) params: Params,
+pub(super) struct LoginForm {
     pub(super) client: AppClient,
-    pub(super) headers: HeaderMap,
+    pub(super) name: Option<String>,
+    pub(super) secret: Option<String>,
+    pub(super) wants_json: bool,
 }
 
-impl Asked {
+impl LoginForm {
     pub(super) async fn of(state: &AppState, request: Request) -> Result<Self, Refusal> {
         let (mut parts, body) = request.into_parts();
         let client = AppClient::from_request_parts(&mut parts, state).await?;
-        let bytes = body::read(body, state.settings.json_bytes_max, state.settings.json_timeout).await?;
-        let params = Params(form::fields(parts.uri.query(), &parts.headers, bytes).await?);
-        Ok(Self { params, client, headers: parts.headers })
+        let bytes = body::read(body, LOGIN_BYTES_MAX, state.settings.json_timeout).await?;
+        let params = Params::of(&parts, bytes).await?;
+        let text = |name: &str| params.first(name).map(ToOwned::to_owned);
+        let wants_json = params.first("output") == Some("json");
+        Ok(Self { client, name: text("Email"), secret: text("Passwd"), wants_json })
     }
+}
 
-    /// What it was given when it logged in. Some send it as `T` alone.
-    fn session(&self) -> Option<&str> {
-        session_of(&self.headers).or_else(|| self.params.first("T"))
-    }
+/// What an app was given when it logged in, if that stands before the body.
+fn session_before_body(parts: &Parts) -> Option<String> {
+    let in_query = || {
+        let mut fields = form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
+        fields.find(|(name, value)| name == SESSION_PARAM && !value.is_empty()).map(|(_, value)| value.into_owned())
+    };
+    session_of(&parts.headers).map(ToOwned::to_owned).or_else(in_query)
 }
 
 /// The value after `GoogleLogin auth=`, or after `Bearer`.
@@ -81,12 +98,26 @@ pub(super) struct Call {
 }
 
 impl Call {
+    /// Whoever says so before the body is known before anything of it is read. Of others a little is read, within memory
+    /// that all of them share, and taken apart only once they are known: its fields take many times the memory.
     pub(super) async fn of(state: &AppState, request: Request) -> Result<Self, Refusal> {
-        let asked = Asked::of(state, request).await?;
-        let session = asked.session().ok_or(ApiError::Unauthorized)?.to_owned();
-        let actor = app_actor(state, &asked.client, AppKey::Session(&session)).await?;
-        let Asked { params, client, headers } = asked;
-        Ok(Self { state: state.clone(), actor, session, params, headers, client })
+        let (mut parts, body) = request.into_parts();
+        let client = AppClient::from_request_parts(&mut parts, state).await?;
+        let actor_of = async |session: &str| app_actor(state, &client, AppKey::Session(session)).await;
+        let time_max = state.settings.json_timeout;
+        let (session, actor, bytes) = if let Some(session) = session_before_body(&parts) {
+            let actor = actor_of(&session).await?;
+            (session, actor, body::read(body, state.settings.json_bytes_max, time_max).await?)
+        } else {
+            let read = body::read_within_budget(&state.stranger_memory, body, UNKNOWN_BYTES_MAX, time_max).await;
+            let (bytes, _memory) = read?;
+            let session = Params::of(&parts, bytes.clone()).await?.first(SESSION_PARAM).map(ToOwned::to_owned);
+            let session = session.ok_or(ApiError::Unauthorized)?;
+            let actor = actor_of(&session).await?;
+            (session, actor, bytes)
+        };
+        let params = Params::of(&parts, bytes).await?;
+        Ok(Self { state: state.clone(), actor, session, params, headers: parts.headers, client })
     }
 
     /// Where the app has reached this server.

@@ -6,7 +6,6 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use domain::{EntryId, EntryPatch, ports::MarkRead};
-use url::form_urlencoded;
 
 use super::{
     local,
@@ -18,6 +17,7 @@ use crate::{
     body,
     error::{ApiError, ApiResult},
     extract::{Id, check_not_encoded, content_type},
+    form,
     state::AppState,
     time::time,
     work::{mark_starred_read, run_to_completion},
@@ -85,7 +85,7 @@ pub(super) async fn read(request: Request, state: &AppState) -> ApiResult<Vec<(S
         return Err(ApiError::UnsupportedMediaType("send a form, as `application/x-www-form-urlencoded`"));
     }
     let bytes = body::read(request.into_body(), FORM_BYTES_MAX, state.settings.json_timeout).await?;
-    Ok(form_urlencoded::parse(&bytes).into_owned().collect())
+    form::urlencoded(&bytes)
 }
 
 pub(super) fn see_other(path: &str) -> Response {

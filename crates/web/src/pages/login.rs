@@ -9,16 +9,13 @@ use url::form_urlencoded;
 
 use super::{escape, page};
 use crate::{
-    auth::{Origin, end_session, identify, log_in},
+    auth::{LOGIN_BYTES_MAX, Origin, end_session, identify, log_in},
     body,
     error::{ApiError, ApiResult, whole_secs},
     extract::{check_not_encoded, content_type},
     query::Parameters,
     state::AppState,
 };
-
-/// Bytes of the form: a name, a password of a kilobyte, each written with three characters a byte, and where to go.
-const FORM_BYTES_MAX: usize = 16 * 1024;
 
 const FRAME: &str = include_str!("login.html");
 
@@ -87,7 +84,7 @@ async fn read(request: Request, state: &AppState) -> ApiResult<Form> {
     if content_type(request.headers()).as_deref() != Some("application/x-www-form-urlencoded") {
         return Err(ApiError::UnsupportedMediaType("send a form, as `application/x-www-form-urlencoded`"));
     }
-    let bytes = body::read(request.into_body(), FORM_BYTES_MAX, state.settings.json_timeout).await?;
+    let bytes = body::read(request.into_body(), LOGIN_BYTES_MAX, state.settings.json_timeout).await?;
     let mut form = Form::default();
     for (field, value) in form_urlencoded::parse(&bytes) {
         match &*field {

@@ -34,7 +34,10 @@ use axum::{
 use utoipa_axum::router::OpenApiRouter;
 
 use self::login::local;
-pub(crate) use self::{pictures::proxied, problem::not_found};
+pub(crate) use self::{
+    pictures::proxied,
+    problem::{not_found, refuse},
+};
 use crate::state::AppState;
 
 /// What the login may load and where its form may go: here, and nowhere else.

@@ -2,7 +2,7 @@
 
 use axum::{
     extract::Request,
-    http::{HeaderMap, StatusCode, header},
+    http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
 use maud::{Markup, html};
@@ -61,11 +61,19 @@ pub(crate) async fn not_found(request: Request) -> Response {
     page(StatusCode::NOT_FOUND, "Not here", "There is no page at this address.")
 }
 
+/// The answer to a request that gets no further, as a page if a person is to see it.
+pub(crate) fn refuse(request: &Request, error: ApiError) -> Response {
+    if is_by_browser(request) { Problem(error).into_response() } else { error.into_response() }
+}
+
 fn wants_page(request: &Request) -> bool {
-    let accept = |headers: &HeaderMap| {
-        headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).is_some_and(|it| it.contains("text/html"))
-    };
-    request.method().is_safe() && !request.uri().path().starts_with("/api/") && accept(request.headers())
+    request.method().is_safe() && is_by_browser(request)
+}
+
+/// Whether a page or a form is asked for.
+fn is_by_browser(request: &Request) -> bool {
+    let accepted = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    !request.uri().path().starts_with("/api/") && accepted.is_some_and(|kinds| kinds.contains("text/html"))
 }
 
 fn page(status: StatusCode, heading: &str, sentence: &str) -> Response {

@@ -2,7 +2,7 @@
 
 use axum::{
     Json,
-    extract::State,
+    extract::{Request, State},
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::{
-    auth::{Actor, Origin, end_session, log_in},
+    auth::{Actor, LOGIN_BYTES_MAX, Origin, end_session, log_in},
     error::{ApiError, ApiResult, ErrorBody},
     extract::{self, Id},
     state::AppState,
@@ -39,11 +39,8 @@ pub(crate) struct LoginBody {
         (status = 429, description = "Too many attempts: `Retry-After` says when the next may be.", body = ErrorBody),
     )
 )]
-pub(crate) async fn create(
-    State(state): State<AppState>,
-    origin: Origin,
-    extract::Json(LoginBody { name, password }): extract::Json<LoginBody>,
-) -> ApiResult<Response> {
+pub(crate) async fn create(State(state): State<AppState>, origin: Origin, request: Request) -> ApiResult<Response> {
+    let LoginBody { name, password } = extract::json_within(request, &state, LOGIN_BYTES_MAX).await?;
     let (account, cookie) = log_in(&state, &origin, &name, password).await?;
     Ok(([(header::SET_COOKIE, cookie)], Json(AccountView::from(account))).into_response())
 }

@@ -6,6 +6,7 @@ use tokio::sync::Notify;
 use web::{ServeLimits, WebSettings};
 
 use crate::{
+    raw::{Client, LONG, PROBE},
     server::{Server, answer},
     stubs::{Down, INTERNALS, NoNetwork},
 };
@@ -92,7 +93,42 @@ async fn u8_requests_at_once_are_bounded_and_probes_pass() {
     let settings = WebSettings { requests_max: 0, ..WebSettings::default() };
     let server = server(Down::Unavailable, settings).await;
     assert!(server.get("/api/feeds").await.error(503).contains("at once"));
+    for path in ["/unread", "/search?q=x", "/login", "/pictures/x/y", "/feed-icons.css", "/metrics", "/nothing"] {
+        assert!(server.get(path).await.error(503).contains("at once"), "{path}");
+        let page = answer(server.request("GET", path).header("accept", "text/html")).await;
+        assert_eq!((page.status, page.header("retry-after")), (503, "5"), "{path}: {page:?}");
+        assert!(page.text.contains("<h1>Not now</h1>"), "{path}: {page:?}");
+    }
     server.get("/healthz").await.ok(200);
+    assert!(server.get("/readyz").await.error(503).contains("the store is not available"));
+    for path in ["/assets/login.css", "/favicon.ico", "/robots.txt"] {
+        assert_eq!(server.get(path).await.status, 200, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn u8_pages_keep_out_no_probe_and_no_hub() {
+    // Nothing ends by itself before the test does.
+    let settings = WebSettings { requests_max: 2, quick_timeout: LONG * 4, ..WebSettings::default() };
+    let limits = ServeLimits { connections_max: 4, header_timeout: LONG * 4, ..ServeLimits::default() };
+    let down = Arc::new(Down::Hangs(Arc::default()));
+    let server = Server::start_within(down, Arc::new(NoNetwork), settings, limits).await;
+    let mut readers = Vec::new();
+    for path in ["/unread", "/search?q=x", "/entry/1", "/feed/1"].into_iter().cycle().take(12) {
+        let mut client = Client::connect(&server.url).await;
+        client.send(&format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")).await;
+        readers.push(client);
+    }
+    for (request, end, status) in [
+        (PROBE, "}", "200 OK"),
+        // What a hub pushes without a signature is refused without the store.
+        ("POST /api/websub/callback HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n", "}", "403 Forbidden"),
+    ] {
+        let mut client = Client::connect(&server.url).await;
+        client.send(request).await;
+        let answer = client.until(end).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{answer}");
+    }
 }
 
 #[tokio::test]

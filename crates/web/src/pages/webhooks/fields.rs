@@ -51,7 +51,10 @@ pub(super) fn fields(frame: &Frame, webhook: Option<&Webhook>) -> Markup {
         label { "Headers to send along, each in a line"
             textarea name="headers" rows="2" maxlength="5000" placeholder="Authorization: Bearer …" aria-describedby="headers-note" { (headers) }
         }
-        p .note #headers-note { "Values are secrets: a stored one is shown as " code { (MASK) } ", and that keeps it." }
+        p .note #headers-note {
+            "Values are secrets: a stored one is shown as " code { (MASK) }
+            ", and that keeps it, as long as the URL leads to the same server."
+        }
         label { "Requests a second at most (empty: no limit)" input type="number" name="ratePerSecond" min="0.001" max="10000" step="any" value=[rate]; }
         label .check { input type="checkbox" name="includeContent" value="true" checked[webhook.is_none_or(|webhook| webhook.include_content)]; "Send entries with their content" }
         label .check { input type="checkbox" name="backlog" value="true" checked[webhook.is_some_and(|webhook| webhook.backlog)]; "Also send what a feed holds when it is first fetched" }

@@ -3,11 +3,12 @@
 use std::fmt;
 
 use axum::http::HeaderName;
-use domain::delivery::{HeaderValue, WebhookHeaders, WebhookPatch, unknown_masked_header};
+use domain::delivery::{HeaderValue, Webhook, WebhookHeaders, WebhookPatch, unknown_masked_header};
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor},
 };
+use url::Url;
 
 use crate::error::{ApiError, ApiResult};
 
@@ -104,6 +105,20 @@ pub(super) fn checked(HeadersInput(given): HeadersInput) -> ApiResult<WebhookHea
         headers.push((name, HeaderValue::new(value.trim())));
     }
     Ok(headers)
+}
+
+/// Refuses another server where stored values would go along: they are secrets of the one that they were given for, and who
+/// may change a webhook may not read them.
+pub(super) fn check_not_for_another(wanted: &WebhookPatch, before: &Webhook) -> ApiResult<()> {
+    let origin = |url: &str| Url::parse(url).map(|url| url.origin());
+    let is_another = wanted.url.as_deref().is_some_and(|url| origin(url) != origin(&before.url));
+    let are_stored_sent = wanted.headers.is_none() || wanted.has_masked_headers();
+    if !is_another || !are_stored_sent || before.headers.is_empty() {
+        return Ok(());
+    }
+    let problem =
+        "the stored values are not sent to another server: send all headers with their values, or null for none";
+    Err(ApiError::field("headers", problem))
 }
 
 /// Refuses a value that is masked where there is no stored one that it could stand for.

@@ -98,6 +98,7 @@ pub(crate) struct PatchBody {
     #[schema(value_type = Option<Vec<ids::FolderId>>, max_items = 10_000)]
     folder_ids: PatchField<Vec<FolderId>>,
     /// All headers to send along; null for none. The value `***` keeps the stored value of the header of that name.
+    /// With a URL of another origin all have to be sent again, if there are any.
     #[serde(default, deserialize_with = "patch_field")]
     #[schema(schema_with = schemas::headers)]
     headers: PatchField<HeadersInput>,

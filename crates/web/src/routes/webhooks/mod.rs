@@ -146,6 +146,7 @@ pub(crate) async fn patch(
     if input::needs_stored(&patch) {
         let before = stored().await?;
         headers::check_masked(&patch, &before.headers)?;
+        headers::check_not_for_another(&patch, &before)?;
         input::check_ids_exist(&state, actor.account, &patch, Some(&before)).await?;
         input::check_url(&state, &patch, Some(&before)).await?;
     }

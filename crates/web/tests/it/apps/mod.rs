@@ -9,6 +9,7 @@ mod miniflux_entries;
 mod miniflux_sessions;
 mod newsboat;
 mod settings;
+mod strangers;
 
 use std::sync::Arc;
 

@@ -174,6 +174,32 @@ async fn d1_a_masked_header_keeps_its_stored_value() {
     }
 }
 
+#[tokio::test]
+async fn d1_stored_header_values_go_to_no_other_server() {
+    for world in each().await {
+        let url = "https://receiver.example/hook";
+        let made = world.webhook(json!({ "url": url, "headers": { "Authorization": "hunter2" } })).await;
+        let path = format!("/api/webhooks/{}", made["id"]);
+        let masked = json!({ "Authorization": "***" });
+        for other in ["https://evil.example/", "http://receiver.example/hook", "https://receiver.example:8443/hook"] {
+            for wanted in [json!({ "url": other }), json!({ "url": other, "headers": masked })] {
+                let refused = world.send("PATCH", &path, &wanted).await.error(400);
+                assert!(refused.contains("not sent to another server"), "{refused}");
+            }
+        }
+        assert_eq!(world.get(&path).await["url"], url, "nothing has changed");
+        let moved = json!({ "url": "https://receiver.example/other", "headers": masked });
+        world.send("PATCH", &path, &moved).await.ok(200);
+        assert_eq!(stored_headers(&world, &made).await, [("Authorization".to_owned(), "hunter2".to_owned())]);
+        let moved = json!({ "url": "https://other.example/", "headers": { "Authorization": "hunter3" } });
+        world.send("PATCH", &path, &moved).await.ok(200);
+        assert_eq!(stored_headers(&world, &made).await, [("Authorization".to_owned(), "hunter3".to_owned())]);
+        let moved = json!({ "url": "https://third.example/", "headers": null });
+        world.send("PATCH", &path, &moved).await.ok(200);
+        world.send("PATCH", &path, &json!({ "url": "https://fourth.example/" })).await.ok(200);
+    }
+}
+
 /// The headers that are sent, with their values.
 async fn stored_headers(world: &World, webhook: &Value) -> Vec<(String, String)> {
     let id = WebhookId(webhook["id"].as_i64().unwrap());
