@@ -45,6 +45,8 @@ function given(name) {
 
 export const listAddress = () => given("list");
 export const listQuery = () => given("query");
+/** Whether what is new comes in at the end. All else of the order is decided here too. */
+export const isOldestFirst = () => new URLSearchParams(listQuery()).get("order") === "oldest";
 export const listTime = () => given("now");
 export const listShows = () => given("show");
 /** Whether there are entries that are not loaded yet. */
@@ -171,7 +173,7 @@ export async function fetchPage(cursor, isBrief = false, since = "") {
 /** Whether an entry would stand before all that are shown. @param {import("./api.js").Entry} entry */
 export function isBeforeFirst({ id, sortAt }) {
   const first = chunks[0]?.rows[0];
-  if (!first || listQuery().includes("order=oldest")) return !first;
+  if (!first || isOldestFirst()) return !first;
   return sortAt > first.at || (sortAt === first.at && id > first.id);
 }
 
@@ -218,7 +220,7 @@ function showEnd() {
 /** Brings in what has come since, at the top. */
 export async function bringIn() {
   if (!section) return;
-  if (listQuery().includes("order=oldest") || known.size === 0) return location.reload();
+  if (isOldestFirst() || known.size === 0) return location.reload();
   const page = await fetchPage("");
   const rows = page.entries.filter((/** @type {import("./api.js").Entry} */ entry) => !known.has(entry.id)).map(toRow);
   // More than a page: what is between would be missing.

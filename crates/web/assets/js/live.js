@@ -4,7 +4,7 @@ import { counted, find, findAll, make } from "./dom.js";
 import { again, ask, toLogin, words } from "./api.js";
 import { say, sayWhile } from "./status.js";
 import { mergeCounts, refreshCounts } from "./sidebar.js";
-import { bringIn, fetchPage, hasList, isBeforeFirst, listQuery, listTime, loadedRows, rowOf } from "./list.js";
+import { bringIn, fetchPage, hasList, isBeforeFirst, isOldestFirst, listQuery, listTime, loadedRows, rowOf } from "./list.js";
 import { refreshAllMarks, refreshMarks } from "./marks.js";
 
 /** @typedef {{ feedId: number | null, feedIds: number[], count: number, ids: number[] }} Change */
@@ -44,13 +44,12 @@ function throttled(run, ms) {
 }
 
 /** Says how many entries would come in at the top. */
-async function lookForNews() {
+async function lookForArrivals() {
   if (!hasList()) return;
   // Oldest first, they come in at the end, which may be far away.
-  const isOldestFirst = listQuery().includes("order=oldest");
-  if (isOldestFirst && listQuery().includes("q=")) return;
-  const page = await fetchPage("", true, isOldestFirst ? listTime() : "");
-  const fresh = page.entries.filter((/** @type {import("./api.js").Entry} */ entry) => !rowOf(entry.id) && (isOldestFirst || isBeforeFirst(entry)));
+  if (isOldestFirst() && listQuery().includes("q=")) return;
+  const page = await fetchPage("", true, isOldestFirst() ? listTime() : "");
+  const fresh = page.entries.filter((/** @type {import("./api.js").Entry} */ entry) => !rowOf(entry.id) && (isOldestFirst() || isBeforeFirst(entry)));
   // Nothing is being read that could be moved, and nothing is being written that could be lost.
   const isBusy = find("dialog[open], [popover]:popover-open, :is(input, select, textarea):focus") !== null;
   if (loadedRows().length === 0 && fresh.length > 0 && !isBusy) return location.reload();
@@ -62,7 +61,7 @@ async function lookForNews() {
   button.title = `Show ${counted(fresh.length, "new entry", "new entries")} (.)`;
 }
 
-const lookForNewsSoon = throttled(lookForNews, LOOK_MS);
+const lookForArrivalsSoon = throttled(lookForArrivals, LOOK_MS);
 
 /** Shows what has come, where the reader asked for it. */
 export async function showArrived() {
@@ -74,7 +73,7 @@ export async function showArrived() {
     say(words(error));
   }
   // A look that was under way has counted what is shown by now.
-  if (button && !button.hidden) lookForNewsSoon();
+  if (button && !button.hidden) lookForArrivalsSoon();
 }
 
 /** Whether a change of some feeds may concern this list. @param {Change} change */
@@ -95,7 +94,7 @@ function onMarks({ ids }) {
 function onReset() {
   refreshCounts().catch(() => {});
   refreshAllMarks().catch(() => {});
-  lookForNewsSoon();
+  lookForArrivalsSoon();
   lookAtFeedsSoon();
 }
 
@@ -137,7 +136,7 @@ const lookAtFeedsSoon = throttled(lookAtFeeds, FEEDS_MS);
 
 /** @type {Record<string, (change: any) => void>} */
 const REACTIONS = {
-  entries: (change) => isOfList(change) && lookForNewsSoon(),
+  entries: (change) => isOfList(change) && lookForArrivalsSoon(),
   counts: mergeCounts,
   marks: onMarks,
   reset: onReset,
