@@ -49,7 +49,7 @@ impl Hints {
 
     /// Hears of this process alone. Behind a pooler in transaction mode nobody can listen: whoever follows the change stream
     /// looks once a second anyway.
-    pub(crate) fn deaf() -> Self {
+    pub(crate) fn in_process_only() -> Self {
         Self { changed: watch::Sender::new(0), to_notify: watch::Sender::new(()) }
     }
 
