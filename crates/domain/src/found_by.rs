@@ -70,13 +70,7 @@ pub enum AddressChange {
 impl AddressChange {
     /// Decides it from the feed that the server has at the address, if it has one, and from whether nobody else follows the
     /// feed that is to be changed.
-    pub fn of(
-        feed: FeedId,
-        address: &FeedAddress,
-        there: Option<FeedId>,
-        is_alone: bool,
-        account: AccountId,
-    ) -> Self {
+    pub fn of(feed: FeedId, address: &FeedAddress, there: Option<FeedId>, is_alone: bool, account: AccountId) -> Self {
         match there {
             Some(there) if there != feed => Self::Another(Some(there)),
             Some(_) if is_alone => Self::Rewritten(FoundBy::at(address, account)),

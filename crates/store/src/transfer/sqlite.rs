@@ -224,7 +224,8 @@ pub(crate) fn check_backup(backup: &Path) -> Result<()> {
     let refused = |why: &str| TransferError::Refused(format!("{}: {why}", backup.display()));
     File::open(backup).map_err(|error| refused(&error.to_string()))?;
     let is_ours = "SELECT count(*) FROM sqlite_master WHERE name = 'schema_migrations'";
-    let tables = connection::reader(backup).and_then(|reader| reader.query_row(is_ours, [], |row| row.get::<_, i64>(0)));
+    let tables =
+        connection::reader(backup).and_then(|reader| reader.query_row(is_ours, [], |row| row.get::<_, i64>(0)));
     match tables.map_err(|error| refused(&error.to_string()))? {
         0 => Err(refused("it is no backup")),
         _ => Ok(()),

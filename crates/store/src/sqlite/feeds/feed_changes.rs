@@ -190,13 +190,7 @@ fn switch(
     Ok(id)
 }
 
-fn write_address(
-    connection: &Connection,
-    id: FeedId,
-    address: &FeedAddress,
-    found: FoundBy,
-    now: i64,
-) -> Result<()> {
+fn write_address(connection: &Connection, id: FeedId, address: &FeedAddress, found: FoundBy, now: i64) -> Result<()> {
     let credentials = optional(address.credentials.as_ref());
     let row = (id.0, text(&address.url), found.hash(&address.url).0, credentials, now);
     connection.prepare_cached(READDRESS)?.execute(row).map(drop)
