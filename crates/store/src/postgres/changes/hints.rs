@@ -3,6 +3,8 @@
 //! A hint and no more, and never part of a transaction: PostgreSQL lets transactions that notify commit only one after
 //! the other. One task for each store, with a connection of its own, listens and notifies, however much changes. It ends
 //! with the last clone of the store.
+//!
+//! Differs from the other store: SQLite has one process, which its writer wakes.
 
 use std::{
     sync::{
