@@ -22,9 +22,40 @@ pub struct Folder {
     pub order: i64,
 }
 
+/// The order of folders once these are wanted first, and the others as they were; `None` if one is not there or wanted
+/// twice.
+pub fn new_order(folders: &[Folder], wanted: &[FolderId]) -> Option<Vec<FolderId>> {
+    let is_there = |id: &FolderId| folders.iter().any(|folder| folder.id == *id);
+    let is_first = |(place, id): (usize, &FolderId)| !wanted[..place].contains(id);
+    if !wanted.iter().all(is_there) || !wanted.iter().enumerate().all(is_first) {
+        return None;
+    }
+    let others = folders.iter().map(|folder| folder.id).filter(|id| !wanted.contains(id));
+    Some(wanted.iter().copied().chain(others).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn f6_wanted_folders_come_first() {
+        let folder = |id| Folder { id: FolderId(id), name: id.to_string(), order: id };
+        let folders = [3, 1, 2].map(folder);
+        for (wanted, expect) in [
+            (&[][..], Some(vec![3, 1, 2])),
+            (&[2], Some(vec![2, 3, 1])),
+            (&[1, 3], Some(vec![1, 3, 2])),
+            (&[2, 1, 3], Some(vec![2, 1, 3])),
+            (&[4], None),
+            (&[1, 4], None),
+            (&[1, 1], None),
+        ] {
+            let wanted: Vec<FolderId> = wanted.iter().copied().map(FolderId).collect();
+            let order = new_order(&folders, &wanted).map(|order| order.iter().map(|id| id.0).collect::<Vec<_>>());
+            assert_eq!(order, expect, "{wanted:?}");
+        }
+    }
 
     #[test]
     fn f6_a_name_is_one_line_of_what_xml_can_hold() {

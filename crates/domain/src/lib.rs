@@ -15,6 +15,7 @@ pub mod feed_state;
 pub mod figures;
 pub mod folder;
 pub mod follow;
+pub mod found_by;
 pub mod icon;
 pub mod ids;
 pub mod ingest;

@@ -281,7 +281,7 @@ impl<'a> Reader<'a> {
             Some(Item::Feed(head)) => match (property.prefix, property.name) {
                 ("p", "name") if head.title.is_none() => head.title = plain(value),
                 ("p", "summary") if head.subtitle.is_none() => head.subtitle = plain(value),
-                ("p", "author") if self.lists.has_room(&head.authors) => {
+                ("p", "author") if self.lists.has_capacity(&head.authors) => {
                     self.lists.push(&mut head.authors, Person { name: Some(short(value)), ..Person::default() });
                 }
                 ("u", "url") => head.link = head.link.take().or_else(link),
@@ -358,7 +358,7 @@ fn entry_property(
     match (property.prefix, property.name) {
         ("p", "name") if entry.title.is_none() => entry.title = plain(value),
         ("p", "summary") if entry.summary.is_none() => entry.summary = plain(value),
-        ("e", "content") if lists.has_room(&entry.content) => {
+        ("e", "content") if lists.has_capacity(&entry.content) => {
             // One content may stand in another, and each is a text of its own.
             let taken: usize = entry.content.iter().map(|content| content.value.len()).sum();
             let inside = inside[..inside.floor_char_boundary(TEXT_BYTES_MAX.saturating_sub(taken))].trim();
@@ -370,20 +370,20 @@ fn entry_property(
         ("p", "content") if entry.content.is_empty() => entry.content.extend(plain(value)),
         ("dt", "published") => entry.published = entry.published.or_else(|| date::parse(value)),
         ("dt", "updated") => entry.updated = entry.updated.or_else(|| date::parse(value)),
-        ("p" | "u", "category") if lists.has_room(&entry.tags) => {
+        ("p" | "u", "category") if lists.has_capacity(&entry.tags) => {
             lists.push(&mut entry.tags, Tag { term: Some(short(value)), ..Tag::default() });
         }
-        ("p", "author") if lists.has_room(&entry.authors) => {
+        ("p", "author") if lists.has_capacity(&entry.authors) => {
             lists.push(&mut entry.authors, Person { name: Some(short(value)), ..Person::default() });
         }
         ("u", "uid") => entry.guid = entry.guid.take().or_else(link),
-        ("u", "url") if lists.has_room(&entry.links) || entry.link.is_none() => {
+        ("u", "url") if lists.has_capacity(&entry.links) || entry.link.is_none() => {
             if let Some(href) = link().filter(|href| entry.links.iter().all(|link| link.href != *href)) {
                 entry.link.get_or_insert_with(|| href.clone());
                 lists.push(&mut entry.links, Link { rel: "alternate".to_owned(), href, ..Link::default() });
             }
         }
-        ("u", "photo" | "video" | "audio") if lists.has_room(&entry.enclosures) => {
+        ("u", "photo" | "video" | "audio") if lists.has_capacity(&entry.enclosures) => {
             if let Some(href) = link() {
                 lists.push(&mut entry.enclosures, Enclosure { href, ..Enclosure::default() });
             }

@@ -14,13 +14,13 @@ impl Default for ListBudget {
 }
 
 impl ListBudget {
-    pub(crate) fn has_room<T>(&self, list: &[T]) -> bool {
+    pub(crate) fn has_capacity<T>(&self, list: &[T]) -> bool {
         list.len() < LIST_MAX && self.left > 0
     }
 
     /// Adds to a list, which grows from one on: most hold one item, and ten thousand entries have eight of them each.
     pub(crate) fn push<T>(&mut self, list: &mut Vec<T>, item: T) {
-        if self.has_room(list) {
+        if self.has_capacity(list) {
             self.left -= 1;
             if list.len() == list.capacity() {
                 list.reserve_exact(list.len().max(1));

@@ -17,14 +17,14 @@ const BEATS_IN_TIME: u32 = 3;
 
 /// It has been started, and answers. Signs of life follow, if they are wanted, until the process ends.
 pub(crate) fn ready() {
-    tell("READY=1\nSTATUS=serving");
+    notify("READY=1\nSTATUS=serving");
     if let Some(time) = watchdog_time(variable(WATCHDOG_VARIABLE), variable(WATCHDOG_PID_VARIABLE), std::process::id())
     {
         tokio::spawn(async move {
             let mut beats = tokio::time::interval(time / BEATS_IN_TIME);
             loop {
                 beats.tick().await;
-                tell("WATCHDOG=1");
+                notify("WATCHDOG=1");
             }
         });
     }
@@ -32,7 +32,7 @@ pub(crate) fn ready() {
 
 /// It was told to stop, and ends what it has begun.
 pub(crate) fn stopping() {
-    tell("STOPPING=1\nSTATUS=stopping");
+    notify("STOPPING=1\nSTATUS=stopping");
 }
 
 fn variable(name: &str) -> Option<String> {
@@ -46,7 +46,7 @@ fn watchdog_time(micros: Option<String>, of_process: Option<String>, process: u3
     Some(Duration::from_micros(micros))
 }
 
-fn tell(state: &str) {
+fn notify(state: &str) {
     let Some(socket) = variable(SOCKET_VARIABLE).filter(|socket| !socket.is_empty()) else { return };
     if let Err(error) = send(&socket, state) {
         tracing::warn!(%error, "service manager not reached");

@@ -8,6 +8,7 @@ use domain::{
     delivery::{DeliveryStatus, EventType, HeaderValue, OldSecrets, WebhookHeaders, WebhookSecret},
     feed_state::FeedAddress,
     figures::{Metric, Series},
+    found_by::FoundBy,
     ingest::Hash,
     push::{Mode, Secrets, SubscriptionState},
 };
@@ -45,38 +46,14 @@ pub(crate) fn is_renamed(new: Option<&String>, known: Option<&str>) -> bool {
     new.is_some() && new.as_deref() != known
 }
 
-/// The hash that a feed is found by. That of one with a user and password holds its account too, so that nobody else ever
-/// finds it.
+/// The hash of the feed that an account means by an address.
 pub(crate) fn url_hash(address: &FeedAddress, account: AccountId) -> [u8; 16] {
-    match address.credentials {
-        None => shared_url_hash(&address.url),
-        Some(_) => own_url_hash(&address.url, account),
-    }
-}
-
-/// The hash of a feed that everybody finds.
-pub(crate) fn shared_url_hash(url: &str) -> [u8; 16] {
-    Hash::of(url.as_bytes()).0
-}
-
-/// The hash of a feed that is one account's own: it has a user and password, or that account alone brought it to its URL
-/// from another one.
-pub(crate) fn own_url_hash(url: &str, account: AccountId) -> [u8; 16] {
-    // No URL has a NUL.
-    Hash::of(format!("{url}\0{account}").as_bytes()).0
-}
-
-/// The hash of a feed that was moved to its URL while several followed it.
-///
-/// What a feed brings from its old URL is not for whoever follows the new one later: it may have been meant for those who
-/// knew a secret address, or be forged. So a feed that comes from elsewhere is found by its followers alone.
-pub(crate) fn moved_url_hash(url: &str) -> [u8; 16] {
-    Hash::of(format!("{url}\0").as_bytes()).0
+    FoundBy::at(address, account).hash(&address.url).0
 }
 
 /// What a feed with this URL may be found by, for an account that follows it.
 pub(crate) fn url_hashes(url: &str, account: AccountId) -> [[u8; 16]; 3] {
-    [shared_url_hash(url), own_url_hash(url, account), moved_url_hash(url)]
+    FoundBy::all(account).map(|found| found.hash(url).0)
 }
 
 pub(crate) fn millis(delay: Duration) -> i64 {

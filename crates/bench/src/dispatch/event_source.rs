@@ -98,7 +98,6 @@ pub(super) struct PublishedEvent {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Latencies {
     pub(super) events: usize,
-    /// That never did.
     pub(super) missing: usize,
     pub(super) median_ms: f64,
     pub(super) percentile_99_ms: f64,

@@ -20,7 +20,6 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// Does nothing yet.
     pub(super) fn new(fixture: Fixture, delivery: DeliverySettings, base_url: Option<String>) -> anyhow::Result<Self> {
         let push = PushSettings { base_url, ..PushSettings::default() };
         let engine = fixture.engine_of(EngineSettings { delivery, push, ..EngineSettings::default() })?;
@@ -73,7 +72,6 @@ impl Node {
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct Counters {
     pub(super) usage: Usage,
-    /// Of the database.
     pub(super) commits: f64,
     pub(super) beats: f64,
     pub(super) lost: f64,

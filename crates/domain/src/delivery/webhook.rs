@@ -14,7 +14,6 @@ use crate::ids::{AccountId, FeedId, FolderId, WebhookId};
 #[expect(clippy::struct_excessive_bools, reason = "each is a column")]
 pub struct Webhook {
     pub id: WebhookId,
-    /// Whose it is.
     pub account_id: AccountId,
     /// Where events are sent.
     pub url: String,

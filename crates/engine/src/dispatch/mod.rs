@@ -13,6 +13,7 @@ mod claim;
 mod in_flight;
 mod lease_clock;
 mod marks;
+mod over_http;
 mod payload_memory;
 mod runner;
 mod send;
@@ -30,7 +31,7 @@ use domain::{
 use tokio::sync::{Notify, mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::{in_flight::InFlight, lease_clock::LeaseClock, payload_memory::PayloadMemory};
+use self::{in_flight::InFlight, lease_clock::LeaseClock, over_http::OverHttp, payload_memory::PayloadMemory};
 use crate::{context::Context, settings::DeliverySettings};
 
 pub(crate) use self::runner::run;
@@ -39,7 +40,7 @@ pub(crate) use self::runner::run;
 #[derive(Debug)]
 pub(crate) struct Dispatcher {
     store: Arc<dyn DeliveryStore>,
-    http: Arc<dyn Http>,
+    over_http: OverHttp,
     clock: Arc<dyn Clock>,
     /// For all that is in flight: leases, and when webhooks were looked at.
     lease_clock: LeaseClock,
@@ -93,7 +94,7 @@ impl Dispatcher {
             outcomes,
             outcomes_rx: Mutex::new(Some(outcomes_rx)),
             store,
-            http,
+            over_http: OverHttp::new(http, Arc::clone(&clock), settings.timeout),
             lease_clock: LeaseClock::new(Arc::clone(&clock)),
             clock,
             ids,

@@ -1,25 +1,19 @@
-//! One attempt: the payload made, signed and sent, and its end judged.
+//! One attempt: whether it is still to be made, and what its end means. How it is made is `over_http`.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use domain::{
-    WebhookId,
-    delivery::{
-        ANSWER_BYTES_MAX, AttemptEnd, AttemptLog, AttemptOutcome, DeliveryJob, Verdict, Webhook, data_for, judge,
-        payload, signatures,
-    },
-    ports::{Headers, HttpError, HttpRequest, HttpResponse, Method, StoreResult},
-    schedule,
+    delivery::{AttemptEnd, AttemptLog, AttemptOutcome, DeliveryJob, Verdict, Webhook, judge},
+    ports::StoreResult,
     trace::SpanKind,
 };
 use futures_util::FutureExt;
-use jiff::Timestamp;
 
 use super::{
     Dispatcher,
     claim::keys_of,
     in_flight::{ClaimKey, EndEffects, ReadyDelivery, SendEnd},
-    payload_memory::{MemoryPermit, with_permit},
+    payload_memory::MemoryPermit,
 };
 use crate::{measure, trace::OpenSpan};
 
@@ -100,27 +94,32 @@ impl Dispatcher {
                 return Attempted::Unsent;
             }
         };
-        let begun = self.clock.now();
-        let span = self.begin_span(&job, begun);
-        let mut request = self.request(&webhook, &job, data, permit, begun);
-        request.headers.0.extend(span.as_ref().map(|span| ("traceparent".to_owned(), span.context().to_string())));
-        let answer = self.send(webhook.id, request).await;
-        if let Some(span) = span {
-            end_span(span, &answer, self.clock.now());
-        }
-        if let Err(error @ HttpError::Exhausted(_)) = &answer {
-            tracing::error!(event_id = %job.event_id, %error, "out of connections");
+        let Some((ended, log)) = self.send(&webhook, &job, (data, permit)).await else {
             tokio::time::sleep(UNSENT_PAUSE).await;
             return Attempted::Unsent;
+        };
+        self.judge(&webhook, job, ended, log)
+    }
+
+    /// Asks. A receiver that takes long to answer is slow from then on.
+    async fn send(
+        &self,
+        webhook: &Webhook,
+        job: &DeliveryJob,
+        data: (String, Option<MemoryPermit>),
+    ) -> Option<(AttemptEnd, AttemptLog)> {
+        let sent = self.over_http.send(webhook, job, data, self.begin_span(job));
+        tokio::pin!(sent);
+        if let Ok(ended) = tokio::time::timeout(SLOW_AFTER, &mut sent).await {
+            return ended;
         }
-        let ended_at = self.clock.now();
-        let took = Duration::try_from(ended_at.duration_since(begun)).unwrap_or_default();
-        self.judge(&webhook, job, answer, took, ended_at)
+        self.in_flight().slowed(webhook.id);
+        sent.await
     }
 
     /// A span of the trace that the event belongs to, wherever that began.
-    fn begin_span(&self, job: &DeliveryJob, now: Timestamp) -> Option<OpenSpan> {
-        let tracer = self.settings.tracer.as_ref()?;
+    fn begin_span(&self, job: &DeliveryJob) -> Option<OpenSpan> {
+        let (tracer, now) = (self.settings.tracer.as_ref()?, self.clock.now());
         let mut span =
             OpenSpan::begin(Some(tracer), ("webhook delivery", SpanKind::Client), job.trace(), &*self.ids, now)?;
         span.text("pirssonite.event.id", &job.event_id);
@@ -141,84 +140,13 @@ impl Dispatcher {
         Ok(self.store.event_data(job.event).await?.map(|data| (data, permit)))
     }
 
-    /// Asks. A receiver that takes long to answer is slow from then on.
-    async fn send(&self, to: WebhookId, request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        let answer = self.http.send(request);
-        tokio::pin!(answer);
-        if let Ok(answer) = tokio::time::timeout(SLOW_AFTER, &mut answer).await {
-            return answer;
-        }
-        self.in_flight().slowed(to);
-        answer.await
-    }
-
-    fn request(
-        &self,
-        webhook: &Webhook,
-        job: &DeliveryJob,
-        data: String,
-        permit: Option<MemoryPermit>,
-        now: Timestamp,
-    ) -> HttpRequest {
-        let shown = data_for(job.feed.as_deref(), &data, &job.view, webhook.include_content);
-        drop(data);
-        let body = payload(&job.event_id, job.kind, job.happened_at, &shown);
-        drop(shown);
-        let body = body.into_bytes();
-        let signature = signatures(&webhook.secrets, &job.event_id, now.as_second(), &body);
-        let own = [
-            ("content-type", "application/json".to_owned()),
-            ("webhook-id", job.event_id.clone()),
-            ("webhook-timestamp", now.as_second().to_string()),
-            ("webhook-signature", signature),
-            ("idempotency-key", job.event_id.clone()),
-            ("pirssonite-attempt", (job.tries + 1).to_string()),
-        ];
-        let own = own.into_iter().map(|(name, value)| (name.to_owned(), value));
-        let theirs = webhook.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.expose().to_owned()));
-        HttpRequest {
-            method: Method::Post,
-            url: webhook.url.clone(),
-            credentials: None,
-            headers: Headers(own.chain(theirs).collect()),
-            body: with_permit(body, permit),
-            body_bytes_max: ANSWER_BYTES_MAX,
-            // A redirect is an answer like another: none that says it has arrived.
-            redirects_max: 0,
-            timeout: self.settings.timeout,
-        }
-    }
-
-    fn judge(
-        &self,
-        webhook: &Webhook,
-        job: DeliveryJob,
-        answer: Result<HttpResponse, HttpError>,
-        duration: Duration,
-        now: Timestamp,
-    ) -> Attempted {
-        let (ended, log) = match answer {
-            Ok(response) => {
-                let (asked, date) = (response.headers.get("retry-after"), response.headers.get("date"));
-                let retry_after = schedule::retry_after(asked, date, now);
-                let log = AttemptLog {
-                    status_code: Some(response.status),
-                    answer: Some(String::from_utf8_lossy(&response.body).into_owned()),
-                    error: wrong(response.status),
-                    ..AttemptLog::default()
-                };
-                (AttemptEnd::Answered { status: response.status, retry_after }, log)
-            }
-            Err(error) => {
-                (AttemptEnd::Unanswered, AttemptLog { error: Some(error.to_string()), ..AttemptLog::default() })
-            }
-        };
+    fn judge(&self, webhook: &Webhook, job: DeliveryJob, ended: AttemptEnd, log: AttemptLog) -> Attempted {
         let verdict = judge(ended, job.attempts + 1, &self.settings.retry, self.ids.fraction());
-        measure::attempted(verdict, duration);
+        measure::attempted(verdict, log.duration);
         if verdict == Verdict::Delivered {
-            measure::delivered_after(now.duration_since(job.happened_at));
+            measure::delivered_after(self.clock.now().duration_since(job.happened_at));
         }
-        outcome(webhook, job, verdict, ended.honoured(&self.settings.retry), AttemptLog { duration, ..log })
+        outcome(webhook, job, verdict, ended.honoured(&self.settings.retry), log)
     }
 }
 
@@ -248,26 +176,6 @@ fn outcome(webhook: &Webhook, job: DeliveryJob, verdict: Verdict, ended: Attempt
         tries: job.tries,
         attempt: AttemptLog { number: job.attempts + 1, ..attempt },
     }))
-}
-
-fn end_span(mut span: OpenSpan, answer: &Result<HttpResponse, HttpError>, now: Timestamp) {
-    let error = match answer {
-        Ok(response) => {
-            span.number("http.response.status_code", response.status.into());
-            wrong(response.status)
-        }
-        Err(error) => Some(error.to_string()),
-    };
-    span.end(now, error);
-}
-
-/// What is wrong with an answer of this status.
-fn wrong(status: u16) -> Option<String> {
-    match status {
-        200..=299 => None,
-        300..=399 => Some(format!("it answered {status}: redirects are not followed")),
-        _ => Some(format!("it answered {status}")),
-    }
 }
 
 /// Sends one, and hands on how it ended. Whatever happens, its place is free afterwards.

@@ -348,7 +348,7 @@ impl<'a> Build<'a> {
     /// Whether there is no room for another tag, so that none need be made.
     fn has_all_tags(&self) -> bool {
         let tags = self.entry.as_ref().map_or(&self.feed.head.tags, |entry| &entry.tags);
-        !self.lists.has_room(tags)
+        !self.lists.has_capacity(tags)
     }
 
     fn date(&mut self, text: &str) -> Option<jiff::Timestamp> {

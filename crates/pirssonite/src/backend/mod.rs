@@ -160,8 +160,8 @@ pub(crate) struct NoData {
     pub(crate) place: String,
 }
 
-/// That there is an embedded database, if the settings name one. Only those who are to fill it make a new one: whoever is
-/// in the wrong folder is told so, and does not see an empty list.
+/// That there is an embedded database, if the settings name one. Only those who fill it, or come before a server's first
+/// start, make a new one: whoever is in the wrong folder is told so, and does not see an empty list.
 pub(crate) fn check_there(settings: &Settings) -> Result<(), NoData> {
     let file = wiring::database_file(settings);
     if settings.database_url.is_some() || file.exists() {
@@ -181,7 +181,7 @@ pub(crate) async fn connect(settings: &Settings) -> anyhow::Result<Box<dyn Backe
     find(settings, false).await
 }
 
-/// The same for commands that fill a database: where there is none, they make it, and say so.
+/// The same for commands that need none to begin with: where there is none, they make it, and say so.
 pub(crate) async fn connect_or_create(settings: &Settings) -> anyhow::Result<Box<dyn Backend>> {
     find(settings, true).await
 }

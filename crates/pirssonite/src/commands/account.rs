@@ -86,8 +86,14 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
 }
 
 async fn act(arguments: &Arguments, settings: &Settings) -> anyhow::Result<(Value, String)> {
-    let backend = &*backend::connect_or_create(settings).await?;
-    match arguments.action.as_ref().unwrap_or(&Action::List) {
+    let action = arguments.action.as_ref().unwrap_or(&Action::List);
+    let backend = match action {
+        // Before its first start: a server that listens for others wants a password first.
+        Action::Add { .. } | Action::Password { .. } => backend::connect_or_create(settings).await?,
+        _ => backend::connect(settings).await?,
+    };
+    let backend = &*backend;
+    match action {
         Action::List => list(backend).await,
         Action::Add { name, admin, password } => {
             AccountName::parse(name)?;

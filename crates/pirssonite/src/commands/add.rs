@@ -44,7 +44,8 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     let added = backend.call(Method::POST, "/api/feeds", Some(body)).await;
     if let (Err(_), Some((id, true))) = (&added, folder) {
         // Nothing is kept of what failed, nor the folder that was made for it.
-        backend.call(Method::DELETE, &format!("/api/folders/{id}"), None).await?;
+        // If that fails too, why the feed was not added matters more.
+        let _ = backend.call(Method::DELETE, &format!("/api/folders/{id}"), None).await;
     }
     let feed = added?;
     if arguments.json {

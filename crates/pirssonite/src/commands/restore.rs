@@ -23,6 +23,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
+    // First: for the sake of what is no backup nothing is made.
+    transfer::check_backup(&arguments.file).context("not restored")?;
     match wiring::place(settings) {
         Place::Sqlite(database) => into_folder(arguments, &database),
         Place::Postgres(url) => into_postgres(arguments, settings, url).await,
@@ -43,11 +45,16 @@ fn into_folder(arguments: &Arguments, database: &std::path::Path) -> anyhow::Res
 
 async fn into_postgres(arguments: &Arguments, settings: &Settings, url: String) -> anyhow::Result<ExitCode> {
     // A copy, because it may have to be brought up to date first, and the backup stays as it is.
-    fs::create_dir_all(&settings.data_dir).with_context(|| settings.data_dir.display().to_string())?;
-    let folder = settings.data_dir.join(format!("restore-{}", std::process::id()));
+    let data = &settings.data_dir;
+    let is_new = !data.exists();
+    fs::create_dir_all(data).with_context(|| data.display().to_string())?;
+    let folder = data.join(format!("restore-{}", std::process::id()));
     fs::create_dir(&folder).with_context(|| folder.display().to_string())?;
     let restored = fill(arguments, url, &folder.join("backup.db")).await;
     let _ = fs::remove_dir_all(&folder);
+    if is_new {
+        let _ = fs::remove_dir(data);
+    }
     copy::report(&restored.context("not restored")?, false)?;
     print_line(&format!("PostgreSQL restored from {}", arguments.file.display()))?;
     Ok(ExitCode::SUCCESS)
@@ -58,11 +65,7 @@ async fn fill(
     url: String,
     file: &std::path::Path,
 ) -> anyhow::Result<Vec<transfer::TableReport>> {
-    let backup = arguments.file.display();
-    if !arguments.file.is_file() {
-        bail!("{backup}: there is no such file");
-    }
-    SqliteStore::copy(&arguments.file, file).with_context(|| backup.to_string())?;
+    SqliteStore::copy(&arguments.file, file).with_context(|| arguments.file.display().to_string())?;
     let transfer = Transfer {
         from: Place::Sqlite(file.to_owned()),
         to: Place::Postgres(url),

@@ -48,7 +48,7 @@ enum Action {
 }
 
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
-    let backend = &*backend::connect_or_create(settings).await?;
+    let backend = &*backend::connect(settings).await?;
     let (answer, said) = match arguments.action.as_ref().unwrap_or(&Action::List) {
         Action::List => list(backend).await?,
         Action::Add { name, scope, expires } => add(backend, name, scope, expires.as_deref()).await?,

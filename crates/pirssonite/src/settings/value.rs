@@ -68,7 +68,6 @@ pub(crate) fn part(text: &str) -> Result<f64, String> {
     part.filter(|part| (0.0..=1.0).contains(part)).ok_or_else(|| "write a number from 0 to 1, or 0% to 100%".to_owned())
 }
 
-/// Yes or no.
 pub(crate) fn switch(text: &str) -> Result<bool, String> {
     match text {
         "true" | "1" | "yes" | "on" => Ok(true),

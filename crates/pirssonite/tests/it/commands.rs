@@ -270,6 +270,15 @@ fn u5_only_filling_commands_make_data_folders() {
         &["outbox"],
         &["status"],
         &["backup", opml],
+        &["copy", "--to", opml],
+        &["copy", "--undo"],
+        &["account"],
+        &["account", "rename", "reader", "Ann"],
+        &["account", "remove", "ann"],
+        &["account", "admin", "ann"],
+        &["token"],
+        &["token", "add", "a program"],
+        &["token", "revoke", "a program"],
     ] {
         for (place, what, looked_for) in [
             (&none, "there is no data folder here", none.clone()),
@@ -285,7 +294,29 @@ fn u5_only_filling_commands_make_data_folders() {
     let doctor = on(Data::Folder(&none), &["doctor", "--listen", "127.0.0.1:0"]);
     assert!(doctor.status.success() && stdout(&doctor).contains("note   database  there is no data folder here"));
     assert!(!none.exists() && !Path::new(opml).exists());
-    // Whoever adds is told where.
+    // Nor is one made for a backup that is none.
+    let [text, nothing] = ["text.db", "nothing.db"].map(|name| folder.path().join(name));
+    fs::write(&text, "no database ".repeat(1000)).unwrap();
+    fs::write(&nothing, "").unwrap();
+    for (backup, expect) in [
+        (opml, "No such file"),
+        (empty.to_str().unwrap(), "not restored"),
+        (text.to_str().unwrap(), "not a database"),
+        (nothing.to_str().unwrap(), "it is no backup"),
+    ] {
+        for data in [Data::Folder(&none), Data::Database("postgres://nobody@127.0.0.1:1/none", &none)] {
+            let output = on(data, &["restore", backup]);
+            assert!(!output.status.success() && stderr(&output).contains(expect), "{backup}: {}", stderr(&output));
+            assert!(!none.exists(), "{backup}");
+        }
+    }
+    // Whoever adds is told where, or who sets a password before the server's first start.
+    let password = folder.path().join("password");
+    fs::write(&password, "correct-horse").unwrap();
+    let first = folder.path().join("first");
+    let set = on(Data::Folder(&first), &["account", "password", "--password-file", password.to_str().unwrap()]);
+    assert!(set.status.success() && stderr(&set).contains("making a new data folder"), "{}", stderr(&set));
+    assert!(first.join("pirssonite.db").is_file());
     let added = on(Data::Folder(&none), &["add", "http://127.0.0.1:1/"]);
     let told = format!("pirssonite: making a new data folder: {}\n", none.display());
     assert!(stderr(&added).starts_with(&told), "{}", stderr(&added));

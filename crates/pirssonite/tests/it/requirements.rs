@@ -1,11 +1,7 @@
 //! The requirements that tests cite by their ids (`D9`, `FR-001`) are in `docs/requirements.md`, and the names of types and
 //! tables in the glossary.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use crate::metrics::rust_files;
 
@@ -129,21 +125,42 @@ fn architecture_names_files_and_tests_that_are_there() {
     let mut files = rust_files(&root.join("crates"));
     let scripts = fs::read_dir(root.join("crates/web/assets/js")).unwrap();
     files.extend(scripts.map(|script| script.unwrap().path()));
-    let (contract, mut named, mut held) = (root.join("crates/store/tests/it"), 0, 0);
+    let (tests, mut named, mut held) = (root.join("crates/store/tests/it"), 0, 0);
     for code in code_in(&architecture) {
         if Path::new(code).extension().is_some_and(|extension| extension == "rs" || extension == "js") {
             assert!(files.iter().any(|file| is_named(file, code)), "there is no {code}");
             named += 1;
         }
-        // A case of the contract: its module and its name.
-        let Some((module, case)) = code.split_once("::").filter(|(_, case)| !cited(case).is_empty()) else { continue };
-        let is_of_module = |file: &&PathBuf| file.ends_with(format!("{module}.rs"));
-        let is_there = files.iter().filter(is_of_module).any(|file| {
-            let source = fs::read_to_string(file).unwrap();
-            file.starts_with(&contract) && source.contains(&format!("fn {case}("))
-        });
+        // A test of the store: its module, in the contract if it names no other folder, and its name.
+        let Some((module, case)) = code.rsplit_once("::").filter(|(_, case)| !cited(case).is_empty()) else { continue };
+        let (folder, module) = module.split_once("::").unwrap_or(("contract", module));
+        let source = fs::read_to_string(tests.join(folder).join(format!("{module}.rs")));
+        let is_there = source.is_ok_and(|source| source.contains(&format!("fn {case}(")));
         assert!(is_there, "no test is {code}");
         held += 1;
     }
     assert!(named > 100 && held > 30, "{named} files and {held} tests");
+}
+
+/// A second kind of delivery is a module beside `over_http`: see "Where would it go?" in CONTRIBUTING.
+#[test]
+fn u6_one_module_of_dispatch_speaks_http() {
+    let dispatch = Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/src/dispatch");
+    let files = rust_files(&dispatch).into_iter().filter(|file| !file.starts_with(dispatch.join("tests")));
+    for file in files.filter(|file| !file.ends_with("over_http.rs")) {
+        let source = fs::read_to_string(&file).unwrap();
+        for word in ["HttpRequest", "HttpResponse", "HttpError", "Headers", "traceparent", "status"] {
+            assert!(!source.contains(word), "{}: {word}", file.display());
+        }
+    }
+}
+
+/// A new order of entries has one place in the scripts.
+#[test]
+fn u2_one_script_knows_the_order() {
+    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../web/assets/js");
+    let scripts = fs::read_dir(scripts).unwrap().map(|script| fs::read_to_string(script.unwrap().path()).unwrap());
+    let places: usize =
+        scripts.map(|script| script.matches("oldest\"").count() + script.matches("=oldest").count()).sum();
+    assert_eq!(places, 1);
 }

@@ -132,7 +132,7 @@ impl PostgresStore {
         shared::maintenance::check(&mut client).await?;
         let (installation, picture_key) = shared::migrate::installation(&client).await?;
         drop(client);
-        let hints = Arc::new(if is_pooled { Hints::deaf() } else { Hints::start(address).await });
+        let hints = Arc::new(if is_pooled { Hints::in_process_only() } else { Hints::start(address).await });
         let (installation, picture_key, bounds) = (installation.into(), picture_key.into(), Arc::default());
         Ok(Self { pool, slow_reads, beats, hints, bounds, installation, picture_key, options })
     }

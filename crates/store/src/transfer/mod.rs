@@ -191,6 +191,11 @@ pub async fn take_back(place: &Place) -> Result<bool> {
     }
 }
 
+/// That a file holds one of our databases, as a backup does.
+pub fn check_backup(file: &std::path::Path) -> Result<()> {
+    sqlite::check_backup(file)
+}
+
 /// Puts a backup into the place of the database of a data folder, which nobody may use meanwhile. What was there is kept
 /// beside it, under the name that is returned.
 pub fn restore_file(backup: &std::path::Path, file: &std::path::Path, clock: &dyn Clock) -> Result<Option<PathBuf>> {

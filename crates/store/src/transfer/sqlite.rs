@@ -219,6 +219,19 @@ pub(crate) fn take_back(file: &Path) -> Result<bool> {
     maintenance::forget(&connection, maintenance::MOVED).map_err(sql_error)
 }
 
+/// That a file can be read, and is a database of ours: an empty one would be filled with tables and taken for whole.
+pub(crate) fn check_backup(backup: &Path) -> Result<()> {
+    let refused = |why: &str| TransferError::Refused(format!("{}: {why}", backup.display()));
+    File::open(backup).map_err(|error| refused(&error.to_string()))?;
+    let is_ours = "SELECT count(*) FROM sqlite_master WHERE name = 'schema_migrations'";
+    let tables =
+        connection::reader(backup).and_then(|reader| reader.query_row(is_ours, [], |row| row.get::<_, i64>(0)));
+    match tables.map_err(|error| refused(&error.to_string()))? {
+        0 => Err(refused("it is no backup")),
+        _ => Ok(()),
+    }
+}
+
 /// A backup in the place of a folder's database: first a copy of it, brought up to date and looked over.
 pub(crate) fn restore(backup: &Path, file: &Path, clock: &dyn Clock) -> Result<Option<PathBuf>> {
     let _lock = files::lock_folder_of(file)?;
@@ -233,7 +246,7 @@ pub(crate) fn restore(backup: &Path, file: &Path, clock: &dyn Clock) -> Result<O
 
 fn restore_to(backup: &Path, new: &Path, clock: &dyn Clock) -> Result<()> {
     let unreadable = |error: String| TransferError::Refused(format!("{}: {error}", backup.display()));
-    File::open(backup).map_err(|error| unreadable(error.to_string()))?;
+    check_backup(backup)?;
     SqliteStore::copy(backup, new).map_err(|error| unreadable(error.to_string()))?;
     let mut connection = connection::writer(new, &SqliteOptions::default())?;
     let check: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(sql_error)?;

@@ -50,7 +50,7 @@ function throttled(run, ms) {
 const heard = new Set();
 
 /** Says how many entries have come. */
-async function lookForNews() {
+async function lookForArrivals() {
   if (!hasList()) return;
   const { rows, isMore } = await fetchArrived(true);
   const fresh = rows.filter((row) => isWithin(row) || heard.has(row.id));
@@ -64,7 +64,7 @@ async function lookForNews() {
   button.title = `Show ${counted(fresh.length, "new entry", "new entries")} (.)`;
 }
 
-const lookForNewsSoon = throttled(lookForNews, LOOK_MS);
+const lookForArrivalsSoon = throttled(lookForArrivals, LOOK_MS);
 
 /** Shows what has come, where the reader asked for it. */
 export async function showArrived() {
@@ -77,7 +77,7 @@ export async function showArrived() {
     say(words(error));
   }
   // A look that was under way has counted what is shown by now.
-  if (button && !button.hidden) lookForNewsSoon();
+  if (button && !button.hidden) lookForArrivalsSoon();
 }
 
 /** Whether a change of some feeds may concern this list. @param {Change} change */
@@ -107,7 +107,7 @@ function onEntries(change) {
   for (const id of heard) if (heard.size > HEARD_MAX) heard.delete(id);
   changed = ids.length > 0 && changed ? new Set([...changed, ...ids]) : null;
   lookAtChangedSoon();
-  if (isOfList(change)) lookForNewsSoon();
+  if (isOfList(change)) lookForArrivalsSoon();
 }
 
 /** @param {Change} change */
@@ -121,7 +121,7 @@ function onReset() {
   refreshAllMarks().catch(() => {});
   changed = null;
   lookAtChangedSoon();
-  lookForNewsSoon();
+  lookForArrivalsSoon();
   lookAtFeedsSoon();
 }
 

@@ -8,7 +8,6 @@ use domain::{
 
 use crate::error::{ApiError, ApiResult};
 
-/// Who asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Actor {
     pub(crate) account: AccountId,

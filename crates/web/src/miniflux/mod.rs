@@ -170,7 +170,6 @@ impl Credentials {
     }
 }
 
-/// Nothing to say.
 fn no_content() -> Response {
     StatusCode::NO_CONTENT.into_response()
 }

@@ -89,7 +89,7 @@ pub(crate) fn described(quick_timeout: Duration, long_timeout: Duration) -> Open
         .merge(callbacks().route_layer(from_fn_with_state(quick_timeout, middleware::callback)))
 }
 
-/// Routes that wait for the store alone.
+/// Routes that wait for the store alone, but for those that check a webhook's URL: the name service has a short time limit.
 fn quick() -> OpenApiRouter<AppState> {
     let old = outbox::old_routes().into_iter();
     old.fold(OpenApiRouter::new(), |router, (path, route)| router.route(path, route))

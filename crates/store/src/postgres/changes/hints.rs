@@ -3,6 +3,8 @@
 //! A hint and no more, and never part of a transaction: PostgreSQL lets transactions that notify commit only one after
 //! the other. One task for each store, with a connection of its own, listens and notifies, however much changes. It ends
 //! with the last clone of the store.
+//!
+//! Differs from the other store: SQLite has one process, which its writer wakes.
 
 use std::{
     sync::{
@@ -49,7 +51,7 @@ impl Hints {
 
     /// Hears of this process alone. Behind a pooler in transaction mode nobody can listen: whoever follows the change stream
     /// looks once a second anyway.
-    pub(crate) fn deaf() -> Self {
+    pub(crate) fn in_process_only() -> Self {
         Self { changed: watch::Sender::new(0), to_notify: watch::Sender::new(()) }
     }
 

@@ -42,7 +42,7 @@ const FORGET: &str = include_str!("sql/ingest_forget.sql");
 
 const PRUNED: &str = include_str!("sql/ingest_pruned.sql");
 
-const REMEMBER: &str = include_str!("sql/ingest_last_document.sql");
+const LAST_DOCUMENT: &str = include_str!("sql/ingest_last_document.sql");
 
 const FORGET_THESE: &str = include_str!("sql/ingest_forget_these.sql");
 
@@ -206,7 +206,7 @@ pub(crate) fn sort_out<'d>(document: &'d Document, known: &KnownEntries, claimed
 /// What is in the document, for whoever begins to follow the feed.
 async fn remember(transaction: &Transaction<'_>, target: Target, document: &Document) -> Result<(), Error> {
     let identities = LastDocument::to_bytes(&document.present);
-    execute(transaction, REMEMBER, &[&target.feed_id, &identities, &target.now]).await.map(drop)
+    execute(transaction, LAST_DOCUMENT, &[&target.feed_id, &identities, &target.now]).await.map(drop)
 }
 
 /// A document that was read whole tells which pruned entries will not come again.

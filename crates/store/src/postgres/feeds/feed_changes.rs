@@ -8,6 +8,7 @@ use domain::{
     changes::ChangeLog,
     feed_state::{FeedAddress, FeedStateChange},
     follow::FollowSettings,
+    found_by::{AddressChange, FoundBy},
     ingest::KnownEntries,
     ports::{NewFeedOutcome, UpdateOutcome},
     schedule::ADAPTIVE_FIRST,
@@ -27,7 +28,7 @@ use crate::postgres::{
         values::{millis, optional, text, url_hash},
     },
 };
-use crate::{target::Target, values::own_url_hash};
+use crate::target::Target;
 
 const INSERT: &str = include_str!("sql/feed_changes_insert.sql");
 
@@ -192,18 +193,10 @@ async fn readdress(
         return Ok(Readdressed::Raced);
     }
     let is_alone = follows::is_alone(transaction, account, before.id).await?;
-    match there {
-        // What was read at the old address is not for whoever follows the new one.
-        None if is_alone => {
-            let hash = own_url_hash(&address.url, account).to_vec();
-            readdress_alone(transaction, before.id, &address, hash, now).await
-        }
-        Some(there) if there == before.id && is_alone => {
-            let hash = url_hash(&address, account);
-            readdress_alone(transaction, before.id, &address, hash, now).await
-        }
-        Some(there) if there == before.id => Ok(Readdressed::Done(there, now, ChangeLog::default())),
-        there => switch(transaction, account, before, address, there, settings, now).await,
+    match AddressChange::of(before.id, &address, there, is_alone, account) {
+        AddressChange::Rewritten(found) => write_address(transaction, before.id, &address, found, now).await,
+        AddressChange::Unchanged => Ok(Readdressed::Done(before.id, now, ChangeLog::default())),
+        AddressChange::Another(there) => switch(transaction, account, before, address, there, settings, now).await,
     }
 }
 
@@ -225,13 +218,14 @@ async fn destination(
     Ok(Some((address, there)))
 }
 
-async fn readdress_alone(
+async fn write_address(
     transaction: &Transaction<'_>,
     id: FeedId,
     address: &FeedAddress,
-    hash: Vec<u8>,
+    found: FoundBy,
     now: i64,
 ) -> Result<Readdressed, Error> {
+    let hash = found.hash(&address.url).0.to_vec();
     let credentials = optional(address.credentials.as_ref());
     execute(transaction, READDRESS, &[&id.0, &text(&address.url), &hash, &credentials]).await?;
     let log = follows::end_subscriptions(transaction, id, now).await?;

@@ -12,6 +12,7 @@ use domain::{
     changes::ChangeLog,
     delivery::DomainEvent,
     feed_state::FeedAddress,
+    found_by::FoundBy,
     ingest::{PollOutcome, PollResult, Stored},
     ports::StoreResult,
 };
@@ -31,7 +32,7 @@ use crate::postgres::{
     },
 };
 use crate::target::Target;
-use crate::values::{is_renamed, moved_url_hash, own_url_hash, shared_url_hash};
+use crate::values::is_renamed;
 
 /// Times a result is stored again because another feed took the URL it moves to in the same moment.
 const URL_RACES_MAX: u32 = 3;
@@ -129,19 +130,14 @@ async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollRe
     Ok(stored)
 }
 
-/// Unless another feed is there already: then it stays where it is. So does one that several follow and that would need
-/// somebody's password.
+/// Unless another feed is there already, or it must stay. Returns whether it has moved.
 async fn move_to(transaction: &Transaction<'_>, feed: FeedId, address: &FeedAddress) -> Result<bool, Error> {
-    let only = query(transaction, FOLLOWERS, &[&feed.0]).await?;
-    let hash = match (&address.credentials, only.as_slice()) {
-        (_, [row]) => own_url_hash(&address.url, AccountId(row.get(0))),
-        (None, _) => moved_url_hash(&address.url),
-        (Some(_), _) => return Ok(false),
-    };
-    // One with a user and password is another feed than the one without.
-    let other = if address.credentials.is_none() { shared_url_hash(&address.url) } else { hash };
-    let (hash, other) = (hash.to_vec(), other.to_vec());
+    let followers = query(transaction, FOLLOWERS, &[&feed.0]).await?;
+    let followers: Vec<AccountId> = followers.iter().map(|row| AccountId(row.get(0))).collect();
+    let Some(found) = FoundBy::after_move(address, &followers) else { return Ok(false) };
+    let in_the_way = Vec::from(found.in_the_way(address).map(|other| other.hash(&address.url).0.to_vec()));
+    let hash = found.hash(&address.url).0.to_vec();
     let credentials = optional(address.credentials.as_ref());
-    let moved = execute(transaction, MOVE, &[&feed.0, &text(&address.url), &hash, &credentials, &other]).await?;
-    Ok(moved > 0)
+    let row: Params<'_> = &[&feed.0, &text(&address.url), &hash, &credentials, &in_the_way];
+    Ok(execute(transaction, MOVE, row).await? > 0)
 }

@@ -5,6 +5,7 @@ use deadpool_postgres::{GenericClient, Transaction};
 use domain::{
     AccountId, Folder, FolderId,
     changes::ChangeLog,
+    folder::new_order,
     ports::{Conflict, FolderStore, StoreResult, UpdateOutcome},
 };
 use tokio_postgres::Error;
@@ -80,6 +81,7 @@ impl FolderStore for PostgresStore {
             lock(&transaction, account).await?;
             let before = all(&transaction, account).await?;
             let Some(order) = new_order(&before, ids) else { return Ok(None) };
+            let order: Vec<i64> = order.into_iter().map(|id| id.0).collect();
             execute(&transaction, REORDER, &[&order]).await?;
             let folders = all(&transaction, account).await?;
             let is_same = before.iter().map(|folder| folder.id.0).eq(order);
@@ -160,15 +162,4 @@ async fn delete(transaction: &Transaction<'_>, account: AccountId, id: FolderId)
     execute(transaction, EMPTY, &[&account.0, &id.0]).await?;
     execute(transaction, "UPDATE follows SET folder_id = NULL WHERE folder_id = $1", &[&id.0]).await?;
     Ok(execute(transaction, "DELETE FROM folders WHERE id = $1", &[&id.0]).await? > 0)
-}
-
-/// The wanted ones first, then the others as they were; `None` if one is not there or wanted twice.
-fn new_order(folders: &[Folder], wanted: &[FolderId]) -> Option<Vec<i64>> {
-    let is_there = |id: &FolderId| folders.iter().any(|folder| folder.id == *id);
-    let is_first = |(place, id): (usize, &FolderId)| !wanted[..place].contains(id);
-    if !wanted.iter().all(is_there) || !wanted.iter().enumerate().all(is_first) {
-        return None;
-    }
-    let others = folders.iter().map(|folder| folder.id).filter(|id| !wanted.contains(id));
-    Some(wanted.iter().copied().chain(others).map(|id| id.0).collect())
 }

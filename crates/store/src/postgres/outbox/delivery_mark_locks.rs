@@ -3,6 +3,8 @@
 //! Somebody else may hold one of them for long, a node that is frozen inside its transaction for instance. So rows are
 //! waited for only a moment. Whoever has waited so long passes over all that is locked, and waits for nothing: the marks
 //! of the others are not held up.
+//!
+//! Differs from the other store: SQLite has one writer, and no rows are locked.
 
 use std::collections::HashSet;
 

@@ -92,7 +92,6 @@ pub(crate) async fn one(
     query_opt(client, OF_ACCOUNT, &[&id.0, &account.0]).await?.as_ref().map(webhook_of).transpose()
 }
 
-/// Whosever it is.
 pub(crate) async fn by_id(client: &impl GenericClient, id: WebhookId) -> Result<Option<Webhook>, Error> {
     query_opt(client, BY_ID, &[&id.0]).await?.as_ref().map(webhook_of).transpose()
 }

@@ -4,6 +4,8 @@
 //! for them, so that a feed that somebody holds for long holds up no other: whoever gave the batch has that job back, to
 //! be stored by itself (`alone`), which waits. What it waits for are rows of followers (`entry_rows_count`): whoever marks
 //! entries holds those, for a moment and in the same order. So no batch is part of a deadlock.
+//!
+//! Differs from the other store: on SQLite every job is a savepoint of one transaction (`shared/batch.rs`).
 
 use std::collections::HashMap;
 

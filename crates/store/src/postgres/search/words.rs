@@ -1,5 +1,7 @@
 //! The grams of a text and of a search as PostgreSQL takes them. Its own parser is not used: it keeps hosts, addresses
 //! and hyphenated words whole, and what it takes for a letter depends on the database's locale.
+//!
+//! Differs from the other store: SQLite's index (`search_index`) takes words and searches as texts.
 
 use std::collections::HashSet;
 

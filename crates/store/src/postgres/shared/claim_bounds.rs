@@ -5,8 +5,8 @@
 //! claims begin behind the last row that was claimed, which this module remembers in memory, for each key of an index.
 //!
 //! A bound is an optimisation and never the truth: leases run out behind it, rows are committed late, other nodes release
-//! rows, clocks are set back. So four times a second a scan is whole, that is without a bound. What that took decides when the
-//! next one comes. Pure logic: all times come in as arguments, and are the database's.
+//! rows, clocks are set back. So four times a second at most a scan is whole, that is without a bound. What that took decides
+//! when the next one comes, a minute later at most: so long may a row wait that is behind the bound. Pure logic: all times come in as arguments, and are the database's.
 
 use std::{
     collections::HashMap,

@@ -150,7 +150,7 @@ impl<'a, T: Parse> FromSql<'a> for Parsed<T> {
     }
 }
 
-/// The hash that a feed is found by: of its URL, or of the account as well, if it is that one's own.
+/// The hash of the feed that an account means by an address.
 pub(crate) fn url_hash(address: &FeedAddress, account: AccountId) -> Vec<u8> {
     crate::values::url_hash(address, account).to_vec()
 }

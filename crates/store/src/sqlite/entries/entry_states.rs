@@ -1,5 +1,7 @@
 //! What accounts have of entries, written together with what happens to these. However many follow a feed, each is one
 //! statement.
+//!
+//! Differs from the other store: there one statement writes entries and what followers have of them (`entry_rows`).
 
 use rusqlite::{Connection, Result};
 

@@ -18,7 +18,7 @@ use rusqlite::{Connection, Result};
 use crate::sqlite::{
     entries::{entry_rows, entry_states},
     feeds::feed_rows,
-    outbox::events::{self, EntryEvent, Interest},
+    outbox::entry_events::{self, EntryEvent, Interest},
     push::discovery::{self, PushState},
     shared::writer::WriteTx,
 };
@@ -64,7 +64,7 @@ pub(crate) fn store_document(
 ) -> Result<Stored> {
     let (connection, feed) = (changes.connection, FeedId(target.feed_id));
     let has_pruned = has_pruned(connection, target.feed_id)?;
-    let interest = events::interest(changes, target)?;
+    let interest = entry_events::interest(changes, target)?;
     let Ingested { stored, published, written, events, has_passed_over } =
         store_entries(changes, target, document, has_pruned, &interest)?;
     changes.log.entries(feed, written);
@@ -85,7 +85,7 @@ pub(crate) fn store_document(
         forget(connection, target.feed_id, &document.present)?;
     }
     // With the title that it has now.
-    events::record_entries(changes, target, &interest, &events)?;
+    entry_events::record_entries(changes, target, &interest, &events)?;
     Ok(stored)
 }
 
@@ -95,13 +95,13 @@ pub(crate) fn store_pushed(changes: &mut WriteTx<'_>, target: Target, document: 
         return Ok(Stored { applied: true, ..Stored::default() });
     }
     let has_pruned = has_pruned(changes.connection, target.feed_id)?;
-    let interest = events::interest(changes, target)?;
+    let interest = entry_events::interest(changes, target)?;
     let Ingested { stored, written, events, .. } = store_entries(changes, target, document, has_pruned, &interest)?;
     changes.log.entries(FeedId(target.feed_id), written);
     if stored.new > 0 {
         feed_rows::add_entries(changes.connection, target.feed_id, stored.new)?;
     }
-    events::record_entries(changes, target, &interest, &events)?;
+    entry_events::record_entries(changes, target, &interest, &events)?;
     Ok(stored)
 }
 

@@ -4,6 +4,7 @@ use domain::{
     AccountId, Feed, FeedId, FeedPatch, FeedSeed, NewFeed,
     feed_state::{FeedAddress, FeedStateChange},
     follow::FollowSettings,
+    found_by::{AddressChange, FoundBy},
     ports::{NewFeedOutcome, UpdateOutcome},
     schedule::ADAPTIVE_FIRST,
 };
@@ -16,7 +17,7 @@ use crate::sqlite::{
     shared::writer::WriteTx,
 };
 use crate::target::Target;
-use crate::values::{millis, optional, own_url_hash, text, url_hash};
+use crate::values::{millis, optional, text, url_hash};
 
 const INSERT: &str = include_str!("sql/feed_changes_insert.sql");
 
@@ -148,20 +149,16 @@ fn readdress(changes: &mut WriteTx<'_>, account: AccountId, before: &Feed, addre
     let known = known.query_row([before.id.0], |row| Ok(FeedAddress { url: row.get(0)?, credentials: row.get(1)? }))?;
     let address = address.after(&known);
     let there = id_of(connection, &address, account)?;
-    if there.is_none_or(|there| there == before.id) && follows::is_alone(connection, account, before.id)? {
-        // What was read at the old address is not for whoever follows the new one.
-        let hash = match there {
-            Some(_) => url_hash(&address, account),
-            None => own_url_hash(&address.url, account),
-        };
-        write_address(connection, before.id, &address, hash, changes.now())?;
-        end_all(changes, before.id)?;
-        return Ok(before.id);
+    let is_alone = follows::is_alone(connection, account, before.id)?;
+    match AddressChange::of(before.id, &address, there, is_alone, account) {
+        AddressChange::Rewritten(found) => {
+            write_address(connection, before.id, &address, found, changes.now())?;
+            end_all(changes, before.id)?;
+            Ok(before.id)
+        }
+        AddressChange::Unchanged => Ok(before.id),
+        AddressChange::Another(there) => switch(changes, account, before, address, there),
     }
-    if there == Some(before.id) {
-        return Ok(before.id);
-    }
-    switch(changes, account, before, address, there)
 }
 
 /// Leaves a feed and follows another, in the same folder and under the same name.
@@ -193,9 +190,9 @@ fn switch(
     Ok(id)
 }
 
-fn write_address(connection: &Connection, id: FeedId, address: &FeedAddress, hash: [u8; 16], now: i64) -> Result<()> {
+fn write_address(connection: &Connection, id: FeedId, address: &FeedAddress, found: FoundBy, now: i64) -> Result<()> {
     let credentials = optional(address.credentials.as_ref());
-    let row = (id.0, text(&address.url), hash, credentials, now);
+    let row = (id.0, text(&address.url), found.hash(&address.url).0, credentials, now);
     connection.prepare_cached(READDRESS)?.execute(row).map(drop)
 }
 

@@ -7,6 +7,7 @@ use domain::{
     AccountId, FeedId,
     delivery::DomainEvent,
     feed_state::{FeedAddress, Standing},
+    found_by::FoundBy,
     ingest::{PollOutcome, PollResult, Stored},
     ports::StoreResult,
 };
@@ -21,9 +22,12 @@ use crate::sqlite::{
     shared::{queue::Priority, writer::WriteTx},
 };
 use crate::target::Target;
-use crate::values::{is_renamed, moved_url_hash, optional, own_url_hash, shared_url_hash, text, to_u32};
+use crate::values::{is_renamed, optional, text, to_u32};
 
 pub(crate) const HELD: &str = include_str!("sql/finish_held.sql");
+
+/// Two are enough to know that it is shared.
+const FOLLOWERS: &str = "SELECT account_id FROM follows WHERE feed_id = ? LIMIT 2";
 
 const MOVE: &str = include_str!("sql/finish_move.sql");
 
@@ -92,21 +96,16 @@ fn push_state_of(row: &Row<'_>) -> Result<PushState> {
     })
 }
 
-/// Unless another feed is there already. Returns whether it has moved.
+/// Unless another feed is there already, or it must stay. Returns whether it has moved.
 fn move_to(connection: &Connection, feed: FeedId, address: &FeedAddress) -> Result<bool> {
-    let mut followers = connection.prepare_cached("SELECT account_id FROM follows WHERE feed_id = ? LIMIT 2")?;
-    let followers: Vec<i64> = followers.query_map([feed.0], |row| row.get(0))?.collect::<Result<_>>()?;
-    let hash = match followers[..] {
-        [account] => own_url_hash(&address.url, AccountId(account)),
-        // What several follow needs no user and password, and is given none.
-        [_, _] if address.credentials.is_none() => moved_url_hash(&address.url),
-        _ => return Ok(false),
-    };
-    // One with a user and password is another feed than the one without.
-    let other = if address.credentials.is_none() { shared_url_hash(&address.url) } else { hash };
-    if connection.prepare_cached("SELECT 1 FROM feeds WHERE url_hash IN (?, ?)")?.exists((hash, other))? {
+    let mut followers = connection.prepare_cached(FOLLOWERS)?;
+    let followers = followers.query_map([feed.0], |row| row.get(0).map(AccountId))?.collect::<Result<Vec<_>>>()?;
+    let Some(found) = FoundBy::after_move(address, &followers) else { return Ok(false) };
+    let in_the_way = found.in_the_way(address).map(|other| other.hash(&address.url).0);
+    if connection.prepare_cached("SELECT 1 FROM feeds WHERE url_hash IN (?, ?)")?.exists(in_the_way)? {
         return Ok(false);
     }
-    let row = (feed.0, text(&address.url), hash, optional(address.credentials.as_ref()));
+    let credentials = optional(address.credentials.as_ref());
+    let row = (feed.0, text(&address.url), found.hash(&address.url).0, credentials);
     connection.prepare_cached(MOVE)?.execute(row).map(|moved| moved > 0)
 }

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use domain::{
     AccountId, Folder, FolderId,
+    folder::new_order,
     ports::{Conflict, FolderStore, StoreResult, UpdateOutcome},
 };
 use rusqlite::{Connection, OptionalExtension, Result};
@@ -128,15 +129,4 @@ fn reorder(changes: &mut WriteTx<'_>, account: AccountId, wanted: &[FolderId]) -
         changes.log.feeds(account, None, 0);
     }
     all(connection, account).map(Some)
-}
-
-/// The wanted ones first, then the others as they were; `None` if one is not there or wanted twice.
-fn new_order(folders: &[Folder], wanted: &[FolderId]) -> Option<Vec<FolderId>> {
-    let is_there = |id: &FolderId| folders.iter().any(|folder| folder.id == *id);
-    let is_first = |(place, id): (usize, &FolderId)| !wanted[..place].contains(id);
-    if !wanted.iter().all(is_there) || !wanted.iter().enumerate().all(is_first) {
-        return None;
-    }
-    let others = folders.iter().map(|folder| folder.id).filter(|id| !wanted.contains(id));
-    Some(wanted.iter().copied().chain(others).collect())
 }

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Result};
 use crate::sqlite::{
     entries::prune,
     feeds::{folders, id_of, one},
-    outbox::events,
+    outbox::entry_events,
     push::subscription_changes::end_all,
     shared::writer::WriteTx,
 };
@@ -109,7 +109,7 @@ pub(crate) fn begin(
     insert(changes.connection, account, feed, settings, changes.now())?;
     settle(changes, feed, settings.poll_interval)?;
     let unread = hand_over(changes.connection, account, feed, changes.now())?;
-    events::record_backlog(changes, account, feed, &unread)
+    entry_events::record_backlog(changes, account, feed, &unread)
 }
 
 /// Gives an account all entries of a feed. Returns those that it has not read, the first first.

@@ -96,7 +96,7 @@ fn failure_of(
 /// How the receiver of a webhook stands, whether that is removed or not.
 fn receiver(connection: &Connection, webhook: WebhookId) -> Result<Receiver> {
     let receiver = connection.prepare_cached(HEALTH)?.query_row([webhook.0], |row| {
-        Ok((ReceiverState::new(row.get(0)?, row.get(1)?, webhook_rows::health_of(row, 3)?), row.get(2).map(AccountId)?))
+        Ok((ReceiverState::new(row.get(0)?, row.get(1)?, webhook_rows::health_at(row, 3)?), row.get(2).map(AccountId)?))
     });
     Ok(receiver.optional()?.map_or_else(|| (ReceiverState::removed(), None), |(state, account)| (state, Some(account))))
 }

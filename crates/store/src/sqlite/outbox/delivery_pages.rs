@@ -92,7 +92,7 @@ fn ready(connection: &Connection, id: WebhookId, due: DueRows, now: i64) -> Resu
         return Ok(0);
     }
     let Some(webhook) = webhooks::one_readable(connection, id, now)? else { return Ok(0) };
-    let health = connection.prepare_cached(HEALTH)?.query_row([id.0], |row| webhook_rows::health_of(row, 0))?;
+    let health = connection.prepare_cached(HEALTH)?.query_row([id.0], |row| webhook_rows::health_at(row, 0))?;
     Ok(claimable(&webhook, due, health.breaker, time(now)))
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod delivery_marks;
 pub(crate) mod delivery_moves;
 pub(crate) mod delivery_pages;
 pub(crate) mod delivery_rows;
+pub(crate) mod entry_events;
 pub(crate) mod events;
 pub(crate) mod outbox_prune;
 pub(crate) mod replay;

@@ -24,7 +24,7 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
-/// How its receiver stands, in the order of [`health_of`].
+/// How its receiver stands, in the order of [`health_at`].
 macro_rules! health_columns {
     () => {
         "failures, failing_since, failed_at, probes, probe_at, probe_new_at, held_until"
@@ -98,7 +98,7 @@ pub(crate) fn update_health(connection: &Connection, id: WebhookId, health: &Hea
 }
 
 /// From the columns that begin at this place.
-pub(crate) fn health_of(row: &Row<'_>, at: usize) -> Result<Health> {
+pub(crate) fn health_at(row: &Row<'_>, at: usize) -> Result<Health> {
     let time_at = |place: usize| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(at + place)?.map(time));
     let (probes, probe_at, probe_new_at) = (to_u32(row.get(at + 3)?), time_at(4)?, time_at(5)?);
     let open = |probe_at| Breaker { probes, probe_at, probe_new_at: probe_new_at.unwrap_or(probe_at) };

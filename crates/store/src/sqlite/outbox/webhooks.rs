@@ -30,7 +30,6 @@ WHERE account_id = ?
 ORDER BY id"
 );
 
-/// Whosever it is.
 pub(crate) const BY_ID: &str =
     concat!("SELECT ", columns!(), "\nFROM webhooks\nWHERE id = ?\n  AND deleted_at IS NULL");
 
@@ -61,7 +60,6 @@ pub(crate) fn one(connection: &Connection, account: AccountId, id: WebhookId, no
     if exists(connection, account, id)? { receiver(connection, id, now) } else { Ok(None) }
 }
 
-/// Whosever it is.
 pub(crate) fn receiver(connection: &Connection, id: WebhookId, now: i64) -> Result<Option<Webhook>> {
     connection.prepare_cached(BY_ID)?.query_row([id.0], |row| webhook_of(row, now)).optional()
 }

@@ -1,6 +1,7 @@
 //! Push: subscriptions, and what hubs bring.
 
 pub(crate) mod discovery;
+pub(crate) mod pushes;
 pub(crate) mod subscription_changes;
 pub(crate) mod subscription_claims;
 pub(crate) mod subscription_rows;
@@ -11,12 +12,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use domain::{
     FeedId, Lease, SubscriptionId,
-    changes::alters_subscription,
     ports::{BatchResult, Batched, Changed, PushStore, StoreError, StoreResult, SubscriptionChange, Viewer},
-    push::{
-        self, Decision, Offer, Push, PushStored, PushTarget, RenewalRules, Subscription, SubscriptionEvent,
-        SubscriptionJob,
-    },
+    push::{Offer, Push, PushStored, PushTarget, RenewalRules, Subscription, SubscriptionEvent, SubscriptionJob},
 };
 use rusqlite::{Connection, Result};
 
@@ -24,11 +21,9 @@ use crate::sqlite::{
     SqliteStore,
     entries::ingest,
     feeds::{feed_rows, polls},
-    push::subscription_changes::{change, follow_trust},
+    push::subscription_changes::change,
     shared::{batch, errors::store_error, queue::Priority, writer::WriteTx},
 };
-use crate::target::Target;
-use crate::values::time;
 
 /// Subscriptions in one transaction, when all are ended.
 const CHUNK: u32 = 500;
@@ -134,7 +129,7 @@ impl PushStore for SqliteStore {
         for push in &mut pushes {
             ingest::prepare(&mut push.document);
         }
-        each(self, pushes, store_push).await
+        each(self, pushes, pushes::store).await
     }
 
     async fn poll_soon(&self, feed: FeedId, delay: Duration) -> StoreResult<()> {
@@ -164,28 +159,4 @@ fn end_some(changes: &mut WriteTx<'_>, after: i64) -> Result<Option<(i64, u32)>>
         ended = Some((id, count + 1));
     }
     Ok(ended)
-}
-
-/// Few statements: this is to be done thousands of times in a second.
-fn store_push(changes: &mut WriteTx<'_>, push: &Push) -> Result<PushStored> {
-    let (connection, now) = (changes.connection, changes.now());
-    let Push { subscription_id, secret, document, poll_in } = push;
-    let Some(before) = subscriptions::one(connection, *subscription_id)? else { return Ok(PushStored::NotActive) };
-    let Some(feed) = before.feed_id else { return Ok(PushStored::NoFeed) };
-    let decision =
-        push::apply(&before, &SubscriptionEvent::Pushed { secret: secret.clone() }, RenewalRules::default(), time(now));
-    let Decision::Become { subscription: after, .. } = decision else { return Ok(PushStored::NotActive) };
-    // A poll that was claimed before now cannot undo it.
-    let target = Target { feed_id: feed.0, claimed_at: now, is_backlog: false, now, trace: document.trace };
-    let stored = ingest::store_pushed(changes, target, document)?;
-    changes.figures.push(stored);
-    subscription_rows::update_pushed(connection, &before, &after)?;
-    follow_trust(connection, &before, Some(&after))?;
-    if alters_subscription(&before, Some(&after)) {
-        changes.log.subscription(Some(feed));
-    }
-    if let Some(delay) = poll_in {
-        feed_rows::poll_soon(connection, feed, *delay, now)?;
-    }
-    Ok(PushStored::Stored(stored))
 }

@@ -5,6 +5,8 @@
 //! later: for one entry that costs more than all else that is stored of it.
 //!
 //! What a transaction changes in it is written at its end, after the last savepoint, for the same reason.
+//!
+//! Differs from the other store: PostgreSQL keeps its index of grams (GIN) up to date by itself.
 
 use std::{borrow::Cow, collections::HashSet};
 

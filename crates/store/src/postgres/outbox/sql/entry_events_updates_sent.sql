@@ -1,4 +1,4 @@
--- Differs from the other store: many at once, where the other store writes one by one (events_update_sent).
+-- Many at once, where the other store writes one by one.
 -- What is known only here of entries that have changed. Those whose last update was sent lately are left out.
 UPDATE entries
 SET update_sent_at = $2
