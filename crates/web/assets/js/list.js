@@ -41,6 +41,8 @@ let loading = null;
 let retryTimer = 0;
 /** @type {IntersectionObserver | null} */
 let keeping = null;
+/** @type {IntersectionObserver | null} */
+let ending = null;
 /** @type {((row: Row) => void) | null} */
 let onPassed = null;
 
@@ -252,14 +254,16 @@ async function loadFrom(section, cursor) {
     say(words(error));
     return false;
   } finally {
-    // What was asked for in the meantime, or a page with nothing on it.
-    retryTimer = setTimeout(() => given("next") && isEndNear() && loadMore(), wait);
+    retryTimer = setTimeout(watchEnd, wait);
   }
 }
 
-function isEndNear() {
+/** Has the end looked at anew: where it is near again before the observer saw it go, it would never be told. */
+function watchEnd() {
   const end = find(".list .more");
-  return scroller && end && scroller.scrollTop + scroller.clientHeight > scroller.scrollHeight - 2 * scroller.clientHeight;
+  if (!end || !hasMore()) return;
+  ending?.unobserve(end);
+  ending?.observe(end);
 }
 
 function showEnd() {
@@ -361,10 +365,10 @@ export function startList(passed) {
   if (first) addChunk(findAll(".row", first).map(readRow), first);
   for (const row of known.values()) showRow(row);
   setInterval(showTimes, TIMES_MS);
-  const end = find(".list .more");
-  if (!end || !given("next")) return;
+  if (!hasMore()) return;
   showEnd();
-  new IntersectionObserver((entries) => {
+  ending = new IntersectionObserver((entries) => {
     if (entries.some((entry) => entry.isIntersecting)) loadMore();
-  }, { root: scroller, rootMargin: LOAD_MARGIN }).observe(end);
+  }, { root: scroller, rootMargin: LOAD_MARGIN });
+  watchEnd();
 }

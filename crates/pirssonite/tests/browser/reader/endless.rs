@@ -88,14 +88,18 @@ async fn elements(browser: &Browser) -> u64 {
 /// Scrolls until there is no more, and looks at the page all the way.
 async fn to_the_end(browser: &Browser) {
     let scroll = "const list = document.querySelector('.list .scroll'); list.scrollTop = list.scrollHeight; \
-                  return [document.querySelectorAll('*').length, list.scrollHeight]";
+                  return [document.querySelectorAll('*').length, list.scrollHeight, document.querySelector('.more').textContent]";
     let mut height = 0;
-    while browser.run("return document.querySelector('.more').textContent").await != "That is all." {
-        let grown = browser.wait("more rows", async || {
+    loop {
+        let look = async || {
             let seen = browser.run(scroll).await;
             assert!(seen[0].as_u64().unwrap() < ELEMENTS_MAX, "{seen}");
-            seen[1].as_u64().filter(|now| *now > height)
-        });
-        height = grown.await;
+            (seen[1].as_u64() > Some(height) || seen[2] == "That is all.").then_some(seen)
+        };
+        let seen = browser.wait("more rows", look).await;
+        if seen[2] == "That is all." {
+            return;
+        }
+        height = seen[1].as_u64().unwrap();
     }
 }
