@@ -257,15 +257,23 @@ async fn delete(store: &PostgresStore, client: &mut Client, id: AccountId) -> Re
     }
     let row = query_opt(&transaction, DELETE, &[&id.0]).await?;
     let Some(account) = row.map(|row| account_at(&row, 0)) else { return Ok(AccountOutcome::NotFound) };
-    for table in ["sessions", "tokens"] {
-        execute(&transaction, &format!("DELETE FROM {table} WHERE account_id = $1"), &[&id.0]).await?;
-    }
     let mut log = ChangeLog::default();
-    if execute(&transaction, DELETE_WEBHOOKS, &[&id.0]).await? > 0 {
-        log.webhooks(id);
-    }
+    delete_small(&transaction, id, &mut log).await?;
     store.commit(transaction, log).await?;
     Ok(AccountOutcome::Done(Box::new(account)))
+}
+
+/// Removes an account's sessions, tokens and webhooks; returns how many.
+async fn delete_small(transaction: &Transaction<'_>, id: AccountId, log: &mut ChangeLog) -> Result<u64, Error> {
+    let mut removed = 0;
+    for table in ["sessions", "tokens"] {
+        removed += execute(transaction, &format!("DELETE FROM {table} WHERE account_id = $1"), &[&id.0]).await?;
+    }
+    let webhooks = execute(transaction, DELETE_WEBHOOKS, &[&id.0]).await?;
+    if webhooks > 0 {
+        log.webhooks(id);
+    }
+    Ok(removed + webhooks)
 }
 
 /// Whether it is the only administrator. The rows of all administrators are locked: of two that would go at once one stays.

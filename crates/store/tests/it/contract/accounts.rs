@@ -215,9 +215,15 @@ async fn a1_what_a_removed_account_had_goes_in_pieces(harness: &Harness) {
     assert_eq!(harness.unread_of(shared).await, 20);
     harness.poll(shared, vec![entry("new")]).await;
     assert_eq!(harness.number("SELECT count(*) FROM entry_states").await, 21, "nothing new for the removed one");
+    // Whoever was let in just before makes something yet.
+    ann.store.create_token(ann.id(), token(1)).await.unwrap();
+    ann.webhook("https://r.org/1").await;
     harness.advance(HOUR).await;
     harness.prune_accounts().await;
     assert_eq!(harness.number("SELECT count(*) FROM accounts").await, 1);
+    for left in ["sessions", "tokens", "webhooks WHERE deleted_at IS NULL"] {
+        assert_eq!(harness.number(&format!("SELECT count(*) FROM {left}")).await, 0, "{left}");
+    }
     assert_eq!(harness.store.prune_accounts(LIFETIME, 7).await.unwrap(), 0, "nothing is left");
 }
 
