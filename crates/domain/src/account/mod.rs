@@ -37,6 +37,9 @@ pub struct Credentials {
     pub account: Account,
     /// Argon2id, in the PHC format.
     pub password_hash: Option<String>,
+    /// How often a session of its apps was ended. What a login gives an app is made of this too: what was ended is not
+    /// given again.
+    pub app_sessions_ended: i64,
 }
 
 impl std::fmt::Debug for Credentials {
@@ -99,7 +102,7 @@ pub enum Login {
     Account(AccountId),
 }
 
-/// A login of a browser.
+/// A login of a browser, or of all apps that come in with the password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     pub id: SessionId,
@@ -113,6 +116,8 @@ pub struct Session {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSession {
     pub secret: SecretHash,
+    /// Its secret is the same at each login.
+    pub is_app: bool,
     pub address: Option<String>,
     pub user_agent: Option<String>,
 }

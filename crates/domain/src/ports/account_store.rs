@@ -44,11 +44,14 @@ pub trait AccountStore: Send + Sync + std::fmt::Debug {
     /// Removes an account with its follows, marks, folders, webhooks, sessions and tokens.
     async fn delete_account(&self, id: AccountId) -> StoreResult<AccountOutcome>;
 
-    async fn create_session(&self, account: AccountId, new: NewSession) -> StoreResult<Session>;
+    /// Keeps a login that was checked against these credentials; `None` if they are no longer the account's. What there is
+    /// of the same secret, and is not pruned yet, begins anew.
+    async fn create_session(&self, checked: &Credentials, new: NewSession) -> StoreResult<Option<Session>>;
     /// The session with this secret, if it was used within this time; that it is used now is noted, once a minute at most.
     async fn session(&self, secret: SecretHash, lifetime: Duration) -> StoreResult<Option<(Account, Session)>>;
     /// An account's sessions that were used within this time, the last used first.
     async fn sessions(&self, account: AccountId, lifetime: Duration) -> StoreResult<Vec<Session>>;
+    /// Ends a session. If it is one of apps, it is counted, so that no later login gives its secret again.
     async fn delete_session(&self, account: AccountId, id: SessionId) -> StoreResult<bool>;
 
     async fn create_token(&self, account: AccountId, new: NewToken) -> StoreResult<Token>;

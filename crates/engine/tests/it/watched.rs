@@ -81,7 +81,7 @@ hand_on!(AccountStore {
     fn page_settings(id: AccountId) -> Option<PageSettings>;
     fn patch_page_settings(id: AccountId, patch: PageSettingsPatch) -> Option<PageSettings>;
     fn delete_account(id: AccountId) -> AccountOutcome;
-    fn create_session(account: AccountId, new: NewSession) -> Session;
+    fn create_session(checked: &Credentials, new: NewSession) -> Option<Session>;
     fn session(secret: SecretHash, lifetime: Duration) -> Option<(Account, Session)>;
     fn sessions(account: AccountId, lifetime: Duration) -> Vec<Session>;
     fn delete_session(account: AccountId, id: SessionId) -> bool;

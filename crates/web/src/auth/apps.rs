@@ -29,6 +29,8 @@ use crate::{
 
 /// How long a password that was right needs no hashing again.
 const CHECKED_FOR: Duration = Duration::from_mins(10);
+/// How often a login is checked anew if the account was changed meanwhile.
+const LOGIN_TRIES: u32 = 2;
 /// Bytes of the key that this process remembers passwords under.
 const KEY_BYTES: usize = 32;
 /// Hexadecimal digits of what Fever's clients make of name and token.
@@ -104,8 +106,8 @@ pub(crate) async fn app_actor(state: &AppState, from: &AppClient, key: AppKey<'_
 }
 
 /// What an app may send from now on in the place of name and secret. It is the same at each login: the token itself, or
-/// what is derived of the password. It holds until the token or the password does not, or until it was not used for
-/// as long as a session.
+/// what is derived of the password. It holds until the token or the password does not, until somebody ends it (then what
+/// is derived is another), or until it was not used for as long as a session.
 pub(crate) async fn app_session(
     state: &AppState,
     from: &AppClient,
@@ -118,32 +120,33 @@ pub(crate) async fn app_session(
     if let Some(actor) = open_actor(state, from).await? {
         return Ok((actor, OPEN_SESSION.to_owned()));
     }
-    let credentials = by_password(state, from, name, secret).await?;
-    let derived = state.auth.passwords.derive(credentials.password_hash.clone(), secret.to_owned()).await?;
-    keep_session(state, from, &credentials, session_hash_of(&derived)).await?;
-    Ok((actor_of(&credentials), derived))
+    // What is known of the account may be half a second old, and may change meanwhile.
+    for _ in 0..LOGIN_TRIES {
+        let credentials = by_password(state, from, name, secret).await?;
+        let derived = state.auth.passwords.derive(&credentials, secret.to_owned()).await?;
+        if keep_session(state, from, &credentials, session_hash_of(&derived)).await? {
+            return Ok((actor_of(&credentials), derived));
+        }
+    }
+    Err(ApiError::Unavailable("the account is being changed; try again later"))
 }
 
-/// Keeps a session of an app like those of browsers: listed, revocable, ended by another password.
+/// Keeps a session of an app like those of browsers: listed, revocable, ended by another password. False if these are not
+/// the account's credentials any more.
 async fn keep_session(
     state: &AppState,
     from: &AppClient,
     credentials: &Credentials,
     secret: SecretHash,
-) -> ApiResult<()> {
+) -> ApiResult<bool> {
     if state.store().session(secret, SESSION_LIFETIME).await?.is_some() {
-        return Ok(());
+        return Ok(true);
     }
     let (address, user_agent) = (Some(from.client.address.to_string()), from.user_agent.clone());
-    let made = state.store().create_session(credentials.account.id, NewSession { secret, address, user_agent }).await;
-    // Two logins at once make the same.
-    if let Err(error) = made
-        && state.store().session(secret, SESSION_LIFETIME).await?.is_none()
-    {
-        return Err(error.into());
-    }
+    let new = NewSession { secret, is_app: true, address, user_agent };
+    let kept = state.store().create_session(credentials, new).await?;
     state.auth.forget();
-    Ok(())
+    Ok(kept.is_some())
 }
 
 async fn by_app_session(state: &AppState, from: &AppClient, secret: &str) -> ApiResult<Actor> {

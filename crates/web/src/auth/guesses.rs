@@ -3,13 +3,17 @@
 //! Failures are counted for an account from an address, for an address, and for an account. The last makes only those
 //! addresses wait that have failed at this account themselves: whoever knows the password comes in from elsewhere,
 //! however many others guess. And who goes on guessing at one account is slowed there alone: an app that has an old
-//! password keeps nobody else behind the same router from logging in. What is kept is bounded, and under keys that nobody
-//! can aim at.
+//! password keeps nobody else behind the same router from logging in.
+//!
+//! An address of IPv6 is its /64, as one has them all. Many are given a /48, which is 65,536 of these: so the failures of a
+//! /48 are counted too, of each /64 the first few, so that none of them can make the others wait alone.
+//!
+//! What is kept is bounded, and under keys that nobody can aim at.
 
 use std::{
     collections::HashMap,
     hash::{BuildHasher, RandomState},
-    net::IpAddr,
+    net::{IpAddr, Ipv6Addr},
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -33,8 +37,14 @@ struct Rule {
 
 const PAIR: Rule = Rule { free: 5, wait_max: Duration::from_mins(15) };
 const ADDRESS: Rule = Rule { free: 20, wait_max: Duration::from_mins(15) };
+const SITE: Rule = Rule { free: 100, wait_max: Duration::from_mins(1) };
 const ACCOUNT: Rule = Rule { free: 50, wait_max: Duration::from_secs(8) };
 const TOKENS: Rule = Rule { free: 20, wait_max: Duration::from_mins(1) };
+
+/// Failures of each address that count for its site.
+const SITE_SHARE: u32 = 5;
+/// A site has failed once this many have: those of more than three addresses.
+const SITE_FAILED: u32 = 3 * SITE_SHARE + 1;
 
 impl Rule {
     /// How long nobody may try after so many failures, the first of which costs `first`.
@@ -54,6 +64,7 @@ struct Failures {
 enum Key<'a> {
     Pair(&'a str, IpAddr),
     Address(IpAddr),
+    Site(Ipv6Addr),
     Account(&'a str),
     Tokens(IpAddr),
 }
@@ -64,6 +75,7 @@ pub(crate) struct Guess {
     pair: u64,
     account: u64,
     address: Option<u64>,
+    site: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -82,30 +94,37 @@ impl Guesses {
     /// Admits a guess at the account of this name, and counts it as a failure until it [succeeds](Self::succeeded):
     /// guesses at the same time count too. Otherwise how long to wait.
     pub(crate) fn begin(&self, name: &str, address: IpAddr, now: Instant) -> Result<Guess, Duration> {
-        let address = network_of(address);
+        let (address, site) = (network_of(address), site_of(address));
         let (pair, from, account) = (Key::Pair(name, address), Key::Address(address), Key::Account(name));
         let mut failures = self.lock();
-        let before = self.count(&failures, pair, now);
+        let (before, before_from) = (self.count(&failures, pair, now), self.count(&failures, from, now));
         let mut wait = self.left(&failures, pair, PAIR, now).max(self.left(&failures, from, ADDRESS, now));
+        if let Some(site) = site {
+            wait = wait.max(self.left(&failures, site, SITE, now));
+        }
         if before > 0 {
             wait = wait.max(self.left(&failures, account, ACCOUNT, now));
         }
         if !wait.is_zero() {
             return Err(wait);
         }
-        let [pair, from, account] = [pair, from, account].map(|key| self.hasher.hash_one(key));
         // Beyond those that are free it waits for itself.
-        let guess = Guess { pair, account, address: (before < PAIR.free).then_some(from) };
+        let address = (before < PAIR.free).then_some(from);
+        let site = site.filter(|_| address.is_some() && before_from < SITE_SHARE);
+        let hash = |key: Key<'_>| self.hasher.hash_one(key);
+        let guess =
+            Guess { pair: hash(pair), account: hash(account), address: address.map(hash), site: site.map(hash) };
         for key in guess.keys() {
             add(&mut failures, key, now);
         }
         Ok(guess)
     }
 
-    /// Whether this address has failed lately, at whatever account.
+    /// Whether this address has failed lately, at whatever account, or many of its site have.
     pub(crate) fn has_failed(&self, name: &str, address: IpAddr, now: Instant) -> bool {
-        let (address, failures) = (network_of(address), self.lock());
+        let (site, address, failures) = (site_of(address), network_of(address), self.lock());
         [Key::Pair(name, address), Key::Address(address)].into_iter().any(|key| self.count(&failures, key, now) > 0)
+            || site.is_some_and(|site| self.count(&failures, site, now) >= SITE_FAILED)
     }
 
     /// The guess was right: its address is no guesser's.
@@ -155,7 +174,7 @@ impl Guesses {
 
 impl Guess {
     fn keys(self) -> impl Iterator<Item = u64> {
-        [self.pair, self.account].into_iter().chain(self.address)
+        [self.pair, self.account].into_iter().chain(self.address).chain(self.site)
     }
 }
 
@@ -191,6 +210,14 @@ fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
         v4 @ IpAddr::V4(_) => v4,
+    }
+}
+
+/// The /48 of an address of IPv6: what a place or a customer is given at most.
+fn site_of(address: IpAddr) -> Option<Key<'static>> {
+    match address.to_canonical() {
+        IpAddr::V6(address) => Some(Key::Site((address.to_bits() >> 80 << 80).into())),
+        IpAddr::V4(_) => None,
     }
 }
 
@@ -247,6 +274,51 @@ mod tests {
             .count();
         assert_eq!(admitted, 20);
         assert!(guesses.begin("ann", address("2001:db8:1:3::1"), now).is_ok());
+    }
+
+    #[tokio::test]
+    async fn a4_a_site_with_many_addresses_waits() {
+        let (guesses, now) = (Guesses::new(WAIT_FIRST), Instant::now());
+        let of_site = |number: u32| address(&format!("2001:db8:1:{number:x}::1"));
+        let admitted = (0..1_000).filter(|number| guesses.begin("ann", of_site(*number), now).is_ok()).count();
+        assert_eq!(admitted, 100);
+        assert!(guesses.has_failed("ben", of_site(2_000), now));
+        let later = now + Duration::from_hours(1) - Duration::from_secs(1);
+        let hour = (0..3_600).filter(|second| {
+            guesses.begin("ann", of_site(3_000 + second), now + Duration::from_secs(u64::from(*second))).is_ok()
+        });
+        let in_an_hour = hour.count();
+        assert!((60..70).contains(&in_an_hour), "one a minute: {in_an_hour}");
+        assert!(guesses.wait("ben", of_site(9_000), later).unwrap_err() <= SITE.wait_max);
+        // The one beside it is another.
+        let beside = address("2001:db8:2::1");
+        assert!(!guesses.has_failed("ann", beside, now) && guesses.begin("ann", beside, now).is_ok());
+    }
+
+    #[tokio::test]
+    async fn a4_an_address_makes_no_others_of_its_site_wait() {
+        let (guesses, now) = (Guesses::new(WAIT_FIRST), Instant::now());
+        let try_from = |network: u32, now: Instant| {
+            let from = address(&format!("2001:db8:1:{network:x}::1"));
+            for number in 0..200 {
+                let _ = guesses.begin(&format!("name{}", number / 6), from, now);
+            }
+        };
+        let neighbour = address("2001:db8:1:ffff::1");
+        // One of them all day, also at the account of the neighbour's, and after what it had is forgotten.
+        for hour in 0..24 {
+            let now = now + Duration::from_mins(59 * hour);
+            try_from(1, now);
+            let _ = guesses.begin("ann", address("2001:db8:1:1::1"), now);
+            assert!(!guesses.has_failed("ann", neighbour, now), "in hour {hour}");
+            assert_eq!(guesses.begin("ann", neighbour, now).map(|right| guesses.succeeded(right)), Ok(()));
+        }
+        let now = now + Duration::from_hours(48);
+        for network in 0..19 {
+            try_from(network, now);
+        }
+        assert!(guesses.has_failed("ann", neighbour, now), "it has to take its turn");
+        assert_eq!(guesses.wait("ann", neighbour, now), Ok(()), "but may try");
     }
 
     #[tokio::test]

@@ -146,7 +146,10 @@ async fn look_up(hash: SecretHash, state: &AppState, kept: Kept) -> ApiResult<Op
         let found = state.store().token(hash).await?;
         found.map(|(account, token)| Known { account, scope: token.scope, session: None })
     };
-    state.auth.secrets.put(hash, now, known.clone());
+    // A session that is not there may be made the next moment, with the same secret if it is an app's, and on another node.
+    if known.is_some() || kept == Kept::Token {
+        state.auth.secrets.put(hash, now, known.clone());
+    }
     Ok(known)
 }
 

@@ -77,15 +77,18 @@ pub(crate) async fn log_in(
     name: &str,
     password: String,
 ) -> ApiResult<(Account, HeaderValue)> {
-    let account = verify(state, origin.address, name, password).await?.account;
+    let checked = verify(state, origin.address, name, password).await?;
     end_session(state, origin).await?;
     let secret = new_session_secret(state.auth.ids);
     let new = NewSession {
         secret: SecretHash::of(&secret),
+        is_app: false,
         address: Some(origin.address.to_string()),
         user_agent: origin.user_agent.clone(),
     };
-    state.store().create_session(account.id, new).await?;
+    // Another password may have been set meanwhile: then this one is wrong.
+    state.store().create_session(&checked, new).await?.ok_or(ApiError::Unauthorized)?;
+    let account = checked.account;
     tracing::info!(account = %account.id, address = %origin.address, "logged in");
     Ok((account, cookie::given(&secret, origin.is_https)))
 }

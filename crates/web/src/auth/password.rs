@@ -11,7 +11,7 @@ use argon2::{
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use domain::{
-    account::{PASSWORD_BYTES_MAX, check_password},
+    account::{Credentials, PASSWORD_BYTES_MAX, check_password},
     ports::Ids,
 };
 use sha2::{Digest, Sha256};
@@ -83,9 +83,11 @@ impl Passwords {
         .await
     }
 
-    /// A secret that only whoever has the password of this hash can make: the same each time, and as slow to guess.
-    pub(crate) async fn derive(&self, hash: Option<String>, password: String) -> ApiResult<String> {
-        let derived = self.run(Reputation::Good, move || derive(&hash.unwrap_or_default(), &password)).await?;
+    /// A secret that only whoever has the password of these credentials can make: the same each time, until an app's
+    /// session is ended, and as slow to guess.
+    pub(crate) async fn derive(&self, credentials: &Credentials, password: String) -> ApiResult<String> {
+        let salt = salt_of(credentials);
+        let derived = self.run(Reputation::Good, move || derive(&salt, &password)).await?;
         derived.map_err(|error| ApiError::Internal(format!("no secret was derived: {error}")))
     }
 
@@ -130,11 +132,16 @@ pub fn hash_password(password: &str, ids: &dyn Ids) -> Result<String, HashError>
     Ok(hash.to_string())
 }
 
-/// The salt is another than that of the stored hash, so that the hash does not say what is derived.
-fn derive(hash: &str, password: &str) -> Result<String, argon2::Error> {
-    let salt = Sha256::new().chain_update(b"pirssonite app login").chain_update(hash).finalize();
+/// Another salt than that of the stored hash, so that the hash does not say what is derived.
+fn salt_of(credentials: &Credentials) -> [u8; 32] {
+    let salt = Sha256::new().chain_update(b"pirssonite app login");
+    let salt = salt.chain_update(credentials.app_sessions_ended.to_be_bytes());
+    salt.chain_update(credentials.password_hash.as_deref().unwrap_or_default()).finalize().into()
+}
+
+fn derive(salt: &[u8], password: &str) -> Result<String, argon2::Error> {
     let mut derived = [0; DERIVED_BYTES];
-    Argon2::default().hash_password_into(password.as_bytes(), &salt, &mut derived)?;
+    Argon2::default().hash_password_into(password.as_bytes(), salt, &mut derived)?;
     Ok(URL_SAFE_NO_PAD.encode(derived))
 }
 
@@ -148,6 +155,8 @@ fn is_password_of(hash: &str, password: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use domain::account::{Account, READER, READER_NAME};
+
     use super::*;
 
     #[derive(Debug)]
@@ -183,14 +192,23 @@ mod tests {
     #[tokio::test]
     async fn s1_what_is_derived_of_a_password_is_the_same_each_time() {
         let passwords = Passwords::new();
-        let derive = async |hash: &str, password: &str| {
-            passwords.derive(Some(hash.to_owned()), password.to_owned()).await.unwrap()
+        let derive = async |hash: &str, app_sessions_ended: i64, password: &str| {
+            let account = Account {
+                id: READER,
+                name: READER_NAME.to_owned(),
+                is_admin: true,
+                has_password: true,
+                created_at: jiff::Timestamp::UNIX_EPOCH,
+            };
+            let credentials = Credentials { account, password_hash: Some(hash.to_owned()), app_sessions_ended };
+            passwords.derive(&credentials, password.to_owned()).await.unwrap()
         };
-        let first = derive(NOBODYS, "correct horse").await;
-        assert_eq!(first, derive(NOBODYS, "correct horse").await);
+        let first = derive(NOBODYS, 0, "correct horse").await;
+        assert_eq!(first, derive(NOBODYS, 0, "correct horse").await);
         assert!(domain::account::session_hash(&first).is_some(), "{first}");
-        assert_ne!(first, derive(NOBODYS, "correct horsf").await);
-        assert_ne!(first, derive(&NOBODYS.replace("bm9ib2R5", "bm9ib2R6"), "correct horse").await, "another hash");
+        assert_ne!(first, derive(NOBODYS, 0, "correct horsf").await);
+        assert_ne!(first, derive(&NOBODYS.replace("bm9ib2R5", "bm9ib2R6"), 0, "correct horse").await, "another hash");
+        assert_ne!(first, derive(NOBODYS, 1, "correct horse").await, "ended since");
         assert!(!NOBODYS.contains(&first));
     }
 

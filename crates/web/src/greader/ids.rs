@@ -30,10 +30,11 @@ pub(super) fn parse_id(text: &str) -> Option<EntryId> {
 
 /// The entries that ids name, each once. Those that mean nothing are passed over, as those that name nothing are.
 pub(super) fn parse_ids<'a>(ids: impl Iterator<Item = &'a str>) -> Result<Vec<EntryId>, Refusal> {
-    let mut ids: Vec<EntryId> = ids.take(ITEM_IDS_MAX + 1).filter_map(parse_id).collect();
-    if ids.len() > ITEM_IDS_MAX {
+    let texts: Vec<&str> = ids.take(ITEM_IDS_MAX + 1).collect();
+    if texts.len() > ITEM_IDS_MAX {
         return Err(Refusal::BadRequest);
     }
+    let mut ids: Vec<EntryId> = texts.into_iter().filter_map(parse_id).collect();
     ids.sort_unstable();
     ids.dedup();
     Ok(ids)
@@ -69,5 +70,7 @@ mod tests {
         assert_eq!(parse_ids(["2", "x", "1", "2"].into_iter()).unwrap(), [EntryId(1), EntryId(2)]);
         assert!(parse_ids(std::iter::repeat_n("1", ITEM_IDS_MAX)).is_ok());
         assert!(parse_ids(std::iter::repeat_n("1", ITEM_IDS_MAX + 1)).is_err());
+        let one_bad = std::iter::once("x").chain(std::iter::repeat_n("1", ITEM_IDS_MAX));
+        assert!(parse_ids(one_bad).is_err(), "none of too many is left out in silence");
     }
 }

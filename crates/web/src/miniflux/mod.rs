@@ -164,7 +164,9 @@ impl Credentials {
             return Some(Self::Token(encoded.trim().to_owned()));
         }
         let decoded = STANDARD.decode(encoded.trim()).ok().filter(|_| way.eq_ignore_ascii_case("basic"))?;
-        let text = String::from_utf8(decoded).ok()?;
+        // Python's clients write it in Latin-1, whose characters are the first 256.
+        let text = String::from_utf8(decoded)
+            .unwrap_or_else(|error| error.as_bytes().iter().map(|byte| char::from(*byte)).collect());
         let (name, secret) = text.split_once(':').filter(|(name, secret)| !name.is_empty() && !secret.is_empty())?;
         Some(Self::Named { name: name.to_owned(), secret: secret.to_owned() })
     }
@@ -191,6 +193,7 @@ mod tests {
             (vec![("authorization", "Bearer pir_x".to_owned())], token("pir_x")),
             (vec![("authorization", basic("ann:x"))], named("ann", "x")),
             (vec![("authorization", basic("ann:x:y é"))], named("ann", "x:y é")),
+            (vec![("authorization", format!("Basic {}", STANDARD.encode(b"Ren\xe9:\xfc")))], named("René", "ü")),
             (vec![("authorization", basic("ann"))], None),
             (vec![("authorization", basic(":x"))], None),
             (vec![("authorization", basic("ann:"))], None),

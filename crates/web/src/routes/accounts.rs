@@ -74,7 +74,7 @@ pub(crate) struct PatchBody {
         pattern = r"^[^\u0000-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f\ufffe\uffff][^\u0000-\u001f\u007f-\u009f]*$"
     )]
     pub(crate) name: Option<String>,
-    /// Another password. It ends the account's sessions.
+    /// Another password. It ends the account's sessions. In a session one's own is changed by `PATCH /api/account`.
     #[schema(format = Password, min_length = 8)]
     pub(crate) password: Option<String>,
     /// Whether it is an administrator.
@@ -205,6 +205,11 @@ pub(crate) async fn patch(
     let name = name.as_deref().map(checked_name).transpose()?;
     if let Some(password) = &password {
         check_password(password).map_err(|error| ApiError::field("password", error))?;
+        // Whoever finds a browser that somebody left logged in takes no account by it.
+        if actor.session.is_some() && actor.account == id && own(&state, &actor).await?.has_password {
+            let told = "is your own: `PATCH /api/account` changes it, with the one until now";
+            return Err(ApiError::field("password", told));
+        }
     }
     let password_hash = hashed(&state, password).await?;
     let kept_session = actor.session.filter(|_| actor.account == id);

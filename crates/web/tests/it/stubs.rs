@@ -112,7 +112,7 @@ impl AccountStore for Down {
         self.fail().await
     }
 
-    async fn create_session(&self, _: AccountId, _: NewSession) -> StoreResult<Session> {
+    async fn create_session(&self, _: &Credentials, _: NewSession) -> StoreResult<Option<Session>> {
         self.fail().await
     }
 

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use deadpool_postgres::Client;
-use domain::{AccountId, FeedId, delivery::REMOVED_KEPT};
+use domain::{AccountId, FeedId, changes::ChangeLog, delivery::REMOVED_KEPT};
 use tokio_postgres::Error;
 
 use crate::postgres::{
-    PostgresStore, execute,
+    PostgresStore,
+    accounts::delete_small,
+    execute,
     feeds::follows,
     figures, now_ms, query,
     shared::values::{millis, u64_to_i64},
@@ -66,5 +68,14 @@ async fn prune_account(
     }
     let left = u64_to_i64(limit.saturating_sub(removed));
     removed += execute(client, FOLDERS, &[&account.0, &left]).await?;
-    Ok(removed + figures::forget(client, account, limit.saturating_sub(removed)).await?)
+    removed += figures::forget(client, account, limit.saturating_sub(removed)).await?;
+    Ok(removed + delete_late(store, client, account).await?)
+}
+
+/// What was made while the account was removed, by whoever had been let in before.
+async fn delete_late(store: &PostgresStore, client: &mut Client, account: AccountId) -> Result<u64, Error> {
+    let (transaction, mut log) = (client.transaction().await?, ChangeLog::default());
+    let removed = delete_small(&transaction, account, &mut log).await?;
+    store.commit(transaction, log).await?;
+    Ok(removed)
 }

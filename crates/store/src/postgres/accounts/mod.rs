@@ -50,7 +50,7 @@ const ONE: &str = concat!("SELECT ", columns!(), "\nFROM accounts\nWHERE id = $1
 const BY_NAME: &str = concat!(
     "SELECT ",
     columns!(),
-    ", accounts.password_hash\nFROM accounts\nWHERE name_key = $1\n  AND deleted_at IS NULL"
+    ", accounts.password_hash, accounts.app_sessions_ended\nFROM accounts\nWHERE name_key = $1\n  AND deleted_at IS NULL"
 );
 
 const HAS_PASSWORDS: &str = include_str!("sql/has_passwords.sql");
@@ -110,7 +110,10 @@ impl AccountStore for PostgresStore {
         let client = self.client().await?;
         let key = AccountName::key_of(name);
         let row = query_opt(&client, BY_NAME, &[&text(&key)]).await.map_err(store_error)?;
-        Ok(row.map(|row| Credentials { account: account_at(&row, 0), password_hash: row.get(COLUMNS) }))
+        Ok(row.map(|row| {
+            let (password_hash, app_sessions_ended) = (row.get(COLUMNS), row.get(COLUMNS + 1));
+            Credentials { account: account_at(&row, 0), password_hash, app_sessions_ended }
+        }))
     }
 
     async fn has_passwords(&self) -> StoreResult<bool> {
@@ -150,9 +153,9 @@ impl AccountStore for PostgresStore {
         delete(self, &mut client, id).await.map_err(store_error)
     }
 
-    async fn create_session(&self, account: AccountId, new: NewSession) -> StoreResult<Session> {
+    async fn create_session(&self, checked: &Credentials, new: NewSession) -> StoreResult<Option<Session>> {
         let client = self.client().await?;
-        sessions::create(&client, account, &new).await.map_err(store_error)
+        sessions::create(&client, checked, &new).await.map_err(store_error)
     }
 
     async fn session(&self, secret: SecretHash, lifetime: Duration) -> StoreResult<Option<(Account, Session)>> {
@@ -166,9 +169,8 @@ impl AccountStore for PostgresStore {
     }
 
     async fn delete_session(&self, account: AccountId, id: SessionId) -> StoreResult<bool> {
-        let client = self.client().await?;
-        let sql = "DELETE FROM sessions WHERE id = $1 AND account_id = $2";
-        Ok(execute(&client, sql, &[&id.0, &account.0]).await.map_err(store_error)? > 0)
+        let mut client = self.client().await?;
+        sessions::delete(&mut client, account, id).await.map_err(store_error)
     }
 
     async fn create_token(&self, account: AccountId, new: NewToken) -> StoreResult<Token> {
@@ -257,15 +259,23 @@ async fn delete(store: &PostgresStore, client: &mut Client, id: AccountId) -> Re
     }
     let row = query_opt(&transaction, DELETE, &[&id.0]).await?;
     let Some(account) = row.map(|row| account_at(&row, 0)) else { return Ok(AccountOutcome::NotFound) };
-    for table in ["sessions", "tokens"] {
-        execute(&transaction, &format!("DELETE FROM {table} WHERE account_id = $1"), &[&id.0]).await?;
-    }
     let mut log = ChangeLog::default();
-    if execute(&transaction, DELETE_WEBHOOKS, &[&id.0]).await? > 0 {
-        log.webhooks(id);
-    }
+    delete_small(&transaction, id, &mut log).await?;
     store.commit(transaction, log).await?;
     Ok(AccountOutcome::Done(Box::new(account)))
+}
+
+/// Removes an account's sessions, tokens and webhooks; returns how many.
+async fn delete_small(transaction: &Transaction<'_>, id: AccountId, log: &mut ChangeLog) -> Result<u64, Error> {
+    let mut removed = 0;
+    for table in ["sessions", "tokens"] {
+        removed += execute(transaction, &format!("DELETE FROM {table} WHERE account_id = $1"), &[&id.0]).await?;
+    }
+    let webhooks = execute(transaction, DELETE_WEBHOOKS, &[&id.0]).await?;
+    if webhooks > 0 {
+        log.webhooks(id);
+    }
+    Ok(removed + webhooks)
 }
 
 /// Whether it is the only administrator. The rows of all administrators are locked: of two that would go at once one stays.

@@ -1,13 +1,13 @@
-//! Sessions: logins of browsers, found by the hash of their secret.
+//! Sessions: logins of browsers, and of apps by the password, found by the hash of their secret.
 
 use std::time::Duration;
 
 use deadpool_postgres::{Client, Transaction};
 use domain::{
     AccountId, SessionId,
-    account::{Account, NewSession, SecretHash, Session},
+    account::{Account, Credentials, NewSession, SecretHash, Session},
 };
-use tokio_postgres::{Error, Row};
+use tokio_postgres::{Error, Row, types::ToSql};
 
 use crate::postgres::{
     accounts::{self, COLUMNS, USE_NOTED_EVERY_MS, account_at},
@@ -22,12 +22,25 @@ macro_rules! columns {
     };
 }
 
+/// The account's row is locked, so that whoever changes its password, or removes it, comes before or after this.
 const INSERT: &str = concat!(
     "
 WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms)
-INSERT INTO sessions (account_id, secret_hash, created_at, last_used_at, address, user_agent)
-SELECT $1, $2, now.ms, now.ms, $3, $4
+INSERT INTO sessions (account_id, secret_hash, is_app, created_at, last_used_at, address, user_agent)
+SELECT accounts.id, $2, $3, now.ms, now.ms, $4, $5
 FROM now
+CROSS JOIN accounts
+WHERE accounts.id = $1
+  AND accounts.deleted_at IS NULL
+  AND accounts.password_hash IS NOT DISTINCT FROM $6
+  AND (NOT $3 OR accounts.app_sessions_ended = $7)
+FOR SHARE OF accounts
+ON CONFLICT (secret_hash) DO UPDATE
+SET created_at = excluded.created_at,
+    last_used_at = excluded.last_used_at,
+    address = excluded.address,
+    user_agent = excluded.user_agent
+WHERE sessions.account_id = excluded.account_id
 RETURNING ",
     columns!()
 );
@@ -59,13 +72,20 @@ ORDER BY last_used_at DESC, id DESC"
 
 const NOTE_USE: &str = include_str!("sql/sessions_note_use.sql");
 
+const NOTE_END: &str = include_str!("sql/sessions_note_end.sql");
+
+const DELETE: &str = "DELETE FROM sessions WHERE id = $1 AND account_id = $2";
+
 const END_OTHERS: &str = "DELETE FROM sessions WHERE account_id = $1 AND id IS DISTINCT FROM $2";
 
-pub(crate) async fn create(client: &Client, account: AccountId, new: &NewSession) -> Result<Session, Error> {
-    let statement = client.prepare_cached(INSERT).await?;
+/// `None` if the account is gone, or what the login was checked against is no longer its own.
+pub(crate) async fn create(client: &Client, checked: &Credentials, new: &NewSession) -> Result<Option<Session>, Error> {
+    let (account, password) = (checked.account.id.0, &checked.password_hash);
     let (address, user_agent) = (optional(new.address.as_ref()), optional(new.user_agent.as_ref()));
     let secret = new.secret.0.as_slice();
-    Ok(session_at(&client.query_one(&statement, &[&account.0, &secret, &address, &user_agent]).await?, 0))
+    let row: [&(dyn ToSql + Sync); 7] =
+        [&account, &secret, &new.is_app, &address, &user_agent, password, &checked.app_sessions_ended];
+    Ok(query_opt(client, INSERT, &row).await?.map(|row| session_at(&row, 0)))
 }
 
 pub(crate) async fn by_secret(
@@ -87,6 +107,15 @@ pub(crate) async fn by_secret(
 pub(crate) async fn of_account(client: &Client, account: AccountId, lifetime: Duration) -> Result<Vec<Session>, Error> {
     let rows = query(client, OF_ACCOUNT, &[&account.0, &millis(lifetime)]).await?;
     Ok(rows.iter().map(|row| session_at(row, 0)).collect())
+}
+
+/// False if the account has none such.
+pub(crate) async fn delete(client: &mut Client, account: AccountId, id: SessionId) -> Result<bool, Error> {
+    let transaction = client.transaction().await?;
+    execute(&transaction, NOTE_END, &[&id.0, &account.0]).await?;
+    let deleted = execute(&transaction, DELETE, &[&id.0, &account.0]).await?;
+    transaction.commit().await?;
+    Ok(deleted > 0)
 }
 
 /// Ends all sessions of an account but for one.

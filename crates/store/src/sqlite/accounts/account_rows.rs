@@ -24,8 +24,11 @@ const ALL: &str = concat!("SELECT ", columns!(), "\nFROM accounts\nWHERE deleted
 pub(crate) const BY_ID: &str =
     concat!("SELECT ", columns!(), "\nFROM accounts\nWHERE id = ?\n  AND deleted_at IS NULL");
 
-pub(crate) const BY_NAME: &str =
-    concat!("SELECT ", columns!(), ", password_hash\nFROM accounts\nWHERE name_key = ?\n  AND deleted_at IS NULL");
+pub(crate) const BY_NAME: &str = concat!(
+    "SELECT ",
+    columns!(),
+    ", password_hash, app_sessions_ended\nFROM accounts\nWHERE name_key = ?\n  AND deleted_at IS NULL"
+);
 
 const HAS_PASSWORDS: &str = "SELECT 1 FROM accounts WHERE password_hash IS NOT NULL AND deleted_at IS NULL LIMIT 1";
 
@@ -49,7 +52,8 @@ pub(crate) fn one(connection: &Connection, id: AccountId) -> Result<Option<Accou
 
 pub(crate) fn credentials(connection: &Connection, name_key: &str) -> Result<Option<Credentials>> {
     let found = connection.prepare_cached(BY_NAME)?.query_row([text(name_key)], |row| {
-        Ok(Credentials { account: account_of(row)?, password_hash: row.get(COLUMNS)? })
+        let (password_hash, app_sessions_ended) = (row.get(COLUMNS)?, row.get(COLUMNS + 1)?);
+        Ok(Credentials { account: account_of(row)?, password_hash, app_sessions_ended })
     });
     found.optional()
 }

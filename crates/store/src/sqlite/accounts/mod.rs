@@ -70,8 +70,9 @@ impl AccountStore for SqliteStore {
         self.writer.write(Priority::Usual, move |changes| account_rows::delete(changes, id)).await
     }
 
-    async fn create_session(&self, account: AccountId, new: NewSession) -> StoreResult<Session> {
-        self.writer.write(Priority::Usual, move |changes| sessions::create(changes, account, &new)).await
+    async fn create_session(&self, checked: &Credentials, new: NewSession) -> StoreResult<Option<Session>> {
+        let checked = checked.clone();
+        self.writer.write(Priority::Usual, move |changes| sessions::create(changes, &checked, &new)).await
     }
 
     async fn session(&self, secret: SecretHash, lifetime: Duration) -> StoreResult<Option<(Account, Session)>> {
@@ -93,7 +94,7 @@ impl AccountStore for SqliteStore {
     }
 
     async fn delete_session(&self, account: AccountId, id: SessionId) -> StoreResult<bool> {
-        self.writer.write(Priority::Usual, move |changes| delete(changes, sessions::DELETE, account, id.0)).await
+        self.writer.write(Priority::Usual, move |changes| sessions::delete(changes, account, id)).await
     }
 
     async fn create_token(&self, account: AccountId, new: NewToken) -> StoreResult<Token> {
@@ -117,7 +118,7 @@ impl AccountStore for SqliteStore {
     }
 
     async fn delete_token(&self, account: AccountId, id: TokenId) -> StoreResult<bool> {
-        self.writer.write(Priority::Usual, move |changes| delete(changes, tokens::DELETE, account, id.0)).await
+        self.writer.write(Priority::Usual, move |changes| tokens::delete(changes, account, id)).await
     }
 
     async fn live_logins(&self, logins: &[Login], session_lifetime: Duration) -> StoreResult<Vec<(Login, Account)>> {
@@ -155,9 +156,4 @@ fn touch(changes: &mut WriteTx<'_>, statement: &str, id: i64) -> rusqlite::Resul
     let now = changes.now();
     changes.connection.prepare_cached(statement)?.execute((id, now))?;
     Ok(time(now))
-}
-
-/// Removes a session or a token of an account; false if it has none such.
-fn delete(changes: &mut WriteTx<'_>, statement: &str, account: AccountId, id: i64) -> rusqlite::Result<bool> {
-    changes.connection.prepare_cached(statement)?.execute((id, account.0)).map(|deleted| deleted > 0)
 }

@@ -1,8 +1,8 @@
-//! Logins of browsers.
+//! Logins of browsers, and of apps by the password.
 
 use domain::{
     Account, AccountId, SessionId,
-    account::{NewSession, SecretHash, Session},
+    account::{Credentials, NewSession, SecretHash, Session},
 };
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 
@@ -46,22 +46,27 @@ WHERE account_id = ?1
 
 pub(crate) const TOUCH: &str = "UPDATE sessions SET last_used_at = max(last_used_at, ?2) WHERE id = ?1";
 
-pub(crate) const DELETE: &str = "DELETE FROM sessions WHERE id = ? AND account_id = ?";
+const NOTE_END: &str = include_str!("sql/sessions_note_end.sql");
+
+const DELETE: &str = "DELETE FROM sessions WHERE id = ? AND account_id = ?";
 
 const DELETE_OTHERS: &str = "DELETE FROM sessions WHERE account_id = ?1 AND id IS NOT ?2";
 
-pub(crate) fn create(changes: &mut WriteTx<'_>, account: AccountId, new: &NewSession) -> Result<Session> {
+/// `None` if the account is gone, or what the login was checked against is no longer its own.
+pub(crate) fn create(changes: &mut WriteTx<'_>, checked: &Credentials, new: &NewSession) -> Result<Option<Session>> {
     let (connection, now) = (changes.connection, changes.now());
     let (address, user_agent) = (optional(new.address.as_ref()), optional(new.user_agent.as_ref()));
-    let row = (account.0, hash(&new.secret), now, &address, &user_agent);
-    connection.prepare_cached(INSERT)?.execute(row)?;
-    Ok(Session {
-        id: SessionId(connection.last_insert_rowid()),
+    let (account, password) = (checked.account.id.0, &checked.password_hash);
+    let row =
+        (account, hash(&new.secret), new.is_app, now, &address, &user_agent, password, checked.app_sessions_ended);
+    let id: Option<i64> = connection.prepare_cached(INSERT)?.query_row(row, |row| row.get(0)).optional()?;
+    Ok(id.map(|id| Session {
+        id: SessionId(id),
         created_at: time(now),
         last_used_at: time(now),
         address: address.map(Into::into),
         user_agent: user_agent.map(Into::into),
-    })
+    }))
 }
 
 pub(crate) fn by_secret(
@@ -82,6 +87,12 @@ pub(crate) fn of_account(connection: &Connection, account: AccountId, used_since
     let mut sessions = sessions.collect::<Result<Vec<_>>>()?;
     sessions.sort_by_key(|session| std::cmp::Reverse((session.last_used_at, session.id)));
     Ok(sessions)
+}
+
+/// False if the account has none such.
+pub(crate) fn delete(changes: &mut WriteTx<'_>, account: AccountId, id: SessionId) -> Result<bool> {
+    changes.connection.prepare_cached(NOTE_END)?.execute((id.0, account.0))?;
+    Ok(changes.connection.prepare_cached(DELETE)?.execute((id.0, account.0))? > 0)
 }
 
 /// All of an account's but one.

@@ -58,7 +58,7 @@ ORDER BY tokens.id"
 
 pub(crate) const TOUCH: &str = "UPDATE tokens SET last_used_at = max(coalesce(last_used_at, 0), ?2) WHERE id = ?1";
 
-pub(crate) const DELETE: &str = "DELETE FROM tokens WHERE id = ? AND account_id = ?";
+const DELETE: &str = "DELETE FROM tokens WHERE id = ? AND account_id = ?";
 
 pub(crate) fn create(changes: &mut WriteTx<'_>, account: AccountId, new: &NewToken) -> Result<Token> {
     let (connection, now) = (changes.connection, changes.now());
@@ -86,6 +86,11 @@ pub(crate) fn by_secret(connection: &Connection, secret: SecretHash, now: i64) -
         }
     }
     Ok(None)
+}
+
+/// False if the account has none such.
+pub(crate) fn delete(changes: &mut WriteTx<'_>, account: AccountId, id: TokenId) -> Result<bool> {
+    Ok(changes.connection.prepare_cached(DELETE)?.execute((id.0, account.0))? > 0)
 }
 
 pub(crate) fn of_account(connection: &Connection, account: AccountId) -> Result<Vec<Token>> {

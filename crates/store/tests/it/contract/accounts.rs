@@ -5,7 +5,8 @@ use std::time::Duration;
 use domain::{
     Account, AccountId, SessionId, TokenId,
     account::{
-        AccountName, AccountPatch, Login, NewAccount, NewSession, NewToken, READER, READER_NAME, SecretHash, TokenScope,
+        AccountName, AccountPatch, Credentials, Login, NewAccount, NewSession, NewToken, READER, READER_NAME,
+        SecretHash, Session, TokenScope,
     },
     delivery::DeliveryFilter,
     ports::{AccountOutcome, Conflict},
@@ -25,7 +26,10 @@ contract! {
     a1_a_removed_account_is_gone_at_once,
     a1_what_a_removed_account_had_goes_in_pieces,
     a4_a_session_lasts_while_it_is_used,
+    a4_a_session_that_was_not_pruned_yet_begins_anew,
     a4_another_password_ends_other_sessions,
+    a4_a_login_that_began_before_a_new_password_is_none,
+    a4_what_was_ended_of_apps_is_not_given_again,
     a5_a_token_serves_until_it_ends,
     a5_sessions_and_tokens_are_their_accounts,
     u2_live_logins_are_those_that_hold,
@@ -44,7 +48,11 @@ fn new_account(text: &str) -> NewAccount {
 
 fn session(secret: u8) -> NewSession {
     let (address, user_agent) = (Some("192.0.2.1".to_owned()), Some("a browser".to_owned()));
-    NewSession { secret: SecretHash([secret; 32]), address, user_agent }
+    NewSession { secret: SecretHash([secret; 32]), is_app: false, address, user_agent }
+}
+
+fn app_session(secret: u8) -> NewSession {
+    NewSession { is_app: true, ..session(secret) }
 }
 
 fn token(secret: u8) -> NewToken {
@@ -65,6 +73,16 @@ fn done(outcome: AccountOutcome) -> Account {
 }
 
 impl Harness {
+    /// What a login of its account is checked against.
+    async fn credentials(&self) -> Credentials {
+        let account = self.store.account(self.id()).await.unwrap().unwrap();
+        self.store.credentials(&account.name).await.unwrap().unwrap()
+    }
+
+    async fn log_in(&self, new: NewSession) -> Session {
+        self.store.create_session(&self.credentials().await, new).await.unwrap().unwrap()
+    }
+
     async fn session_of(&self, secret: u8) -> Option<(AccountId, SessionId)> {
         let found = self.store.session(SecretHash([secret; 32]), LIFETIME).await.unwrap();
         found.map(|(account, session)| (account.id, session.id))
@@ -152,7 +170,7 @@ async fn a1_a_removed_account_is_gone_at_once(harness: &Harness) {
     let ann = harness.account("ann").await;
     let feed = ann.add("http://e.org/1", vec![]).await;
     harness.follow("http://e.org/1").await;
-    ann.store.create_session(ann.id(), session(1)).await.unwrap();
+    ann.log_in(session(1)).await;
     ann.store.create_token(ann.id(), token(2)).await.unwrap();
     let webhook = ann.webhook("https://r.org/1").await;
     ann.queue(webhook, 1).await;
@@ -215,15 +233,21 @@ async fn a1_what_a_removed_account_had_goes_in_pieces(harness: &Harness) {
     assert_eq!(harness.unread_of(shared).await, 20);
     harness.poll(shared, vec![entry("new")]).await;
     assert_eq!(harness.number("SELECT count(*) FROM entry_states").await, 21, "nothing new for the removed one");
+    // Whoever was let in just before makes something yet.
+    ann.store.create_token(ann.id(), token(1)).await.unwrap();
+    ann.webhook("https://r.org/1").await;
     harness.advance(HOUR).await;
     harness.prune_accounts().await;
     assert_eq!(harness.number("SELECT count(*) FROM accounts").await, 1);
+    for left in ["sessions", "tokens", "webhooks WHERE deleted_at IS NULL"] {
+        assert_eq!(harness.number(&format!("SELECT count(*) FROM {left}")).await, 0, "{left}");
+    }
     assert_eq!(harness.store.prune_accounts(LIFETIME, 7).await.unwrap(), 0, "nothing is left");
 }
 
 async fn a4_a_session_lasts_while_it_is_used(harness: &Harness) {
     let ann = harness.account("ann").await;
-    let made = harness.store.create_session(ann.id(), session(1)).await.unwrap();
+    let made = ann.log_in(session(1)).await;
     assert_eq!((made.created_at, made.last_used_at), (harness.now(), harness.now()));
     assert_eq!((made.address.as_deref(), made.user_agent.as_deref()), (Some("192.0.2.1"), Some("a browser")));
     let used = async || harness.store.session(SecretHash([1; 32]), LIFETIME).await.unwrap().map(|(_, found)| found);
@@ -238,7 +262,7 @@ async fn a4_a_session_lasts_while_it_is_used(harness: &Harness) {
         harness.advance(DAY * 29).await;
         assert!(used().await.is_some(), "it was used within the time");
     }
-    let newer = harness.store.create_session(ann.id(), session(2)).await.unwrap();
+    let newer = ann.log_in(session(2)).await;
     harness.advance(DAY).await;
     assert!(used().await.is_some());
     let ids = |sessions: Vec<domain::account::Session>| sessions.iter().map(|one| one.id).collect::<Vec<_>>();
@@ -257,9 +281,9 @@ async fn a4_a_session_lasts_while_it_is_used(harness: &Harness) {
 async fn a4_another_password_ends_other_sessions(harness: &Harness) {
     let ann = harness.account("ann").await;
     for secret in 1..=3 {
-        harness.store.create_session(ann.id(), session(secret)).await.unwrap();
+        ann.log_in(session(secret)).await;
     }
-    harness.store.create_session(READER, session(4)).await.unwrap();
+    harness.log_in(session(4)).await;
     harness.store.create_token(ann.id(), token(5)).await.unwrap();
     let kept = harness.session_of(2).await.unwrap().1;
     let patch = |kept_session| AccountPatch {
@@ -276,6 +300,61 @@ async fn a4_another_password_ends_other_sessions(harness: &Harness) {
     assert!(harness.session_of(4).await.is_some() && harness.token_of(5).await.is_some());
     done(harness.store.update_account(ann.id(), patch(None)).await.unwrap());
     assert_eq!(harness.session_of(2).await, None);
+}
+
+/// What a login gives an app is the same each time, also after it has expired.
+async fn a4_a_session_that_was_not_pruned_yet_begins_anew(harness: &Harness) {
+    let ann = harness.account("ann").await;
+    let first = ann.log_in(app_session(1)).await;
+    harness.advance(LIFETIME + HOUR).await;
+    assert_eq!(harness.session_of(1).await, None);
+    let (address, user_agent) = (Some("192.0.2.2".to_owned()), None);
+    let again = ann.log_in(NewSession { address, user_agent, ..app_session(1) }).await;
+    assert_eq!(again.id, first.id);
+    assert_eq!((again.created_at, again.last_used_at), (harness.now(), harness.now()));
+    assert_eq!(harness.store.sessions(ann.id(), LIFETIME).await.unwrap(), [again.clone()]);
+    assert_eq!(harness.session_of(1).await, Some((ann.id(), again.id)));
+    assert_eq!((again.address.as_deref(), again.user_agent), (Some("192.0.2.2"), None));
+    let strangers = harness.store.create_session(&harness.credentials().await, app_session(1)).await.unwrap();
+    assert_eq!(strangers, None, "nobody takes another's");
+    assert_eq!(harness.session_of(1).await, Some((ann.id(), first.id)));
+}
+
+async fn a4_a_login_that_began_before_a_new_password_is_none(harness: &Harness) {
+    let ann = harness.account("ann").await;
+    let change = |password: &str| AccountPatch { password_hash: Some(password.to_owned()), ..AccountPatch::default() };
+    let none = ann.credentials().await;
+    done(harness.store.update_account(ann.id(), change("$first$")).await.unwrap());
+    let first = ann.credentials().await;
+    ann.log_in(session(1)).await;
+    done(harness.store.update_account(ann.id(), change("$second$")).await.unwrap());
+    for (old, new) in [(&none, session(2)), (&first, session(3)), (&first, app_session(4))] {
+        assert_eq!(harness.store.create_session(old, new).await.unwrap(), None);
+    }
+    ann.log_in(app_session(4)).await;
+    let second = ann.credentials().await;
+    done(harness.store.delete_account(ann.id()).await.unwrap());
+    assert_eq!(harness.store.create_session(&second, session(5)).await.unwrap(), None, "it is removed");
+    assert_eq!(harness.number("SELECT count(*) FROM sessions").await, 0);
+}
+
+async fn a4_what_was_ended_of_apps_is_not_given_again(harness: &Harness) {
+    let ann = harness.account("ann").await;
+    let ended = async || ann.credentials().await.app_sessions_ended;
+    let (browser, app) = (ann.log_in(session(1)).await, ann.log_in(app_session(2)).await);
+    let before = ann.credentials().await;
+    assert!(harness.store.delete_session(ann.id(), browser.id).await.unwrap());
+    assert!(!harness.store.delete_session(READER, app.id).await.unwrap());
+    assert_eq!(ended().await, before.app_sessions_ended, "no session of its apps");
+    assert!(harness.store.delete_session(ann.id(), app.id).await.unwrap());
+    assert_eq!(ended().await, before.app_sessions_ended + 1);
+    assert!(!harness.store.delete_session(ann.id(), app.id).await.unwrap());
+    assert_eq!(ended().await, before.app_sessions_ended + 1);
+    // A login that was under way makes what was ended: it is none. That of a browser has a secret of its own.
+    assert_eq!(harness.store.create_session(&before, app_session(2)).await.unwrap(), None);
+    assert!(harness.store.create_session(&before, session(3)).await.unwrap().is_some());
+    ann.log_in(app_session(4)).await;
+    assert_eq!(harness.credentials().await.app_sessions_ended, 0, "others have their own");
 }
 
 async fn a5_a_token_serves_until_it_ends(harness: &Harness) {
@@ -308,10 +387,8 @@ async fn a5_a_token_serves_until_it_ends(harness: &Harness) {
 
 async fn a5_sessions_and_tokens_are_their_accounts(harness: &Harness) {
     let ann = harness.account("ann").await;
-    let (login, key) = (
-        harness.store.create_session(ann.id(), session(1)).await.unwrap().id,
-        harness.store.create_token(ann.id(), token(2)).await.unwrap().id,
-    );
+    let (login, key) =
+        (ann.log_in(session(1)).await.id, harness.store.create_token(ann.id(), token(2)).await.unwrap().id);
     assert_eq!(harness.store.sessions(READER, LIFETIME).await.unwrap(), []);
     assert_eq!(harness.store.tokens(READER).await.unwrap(), []);
     assert!(!harness.store.delete_session(READER, login).await.unwrap());
@@ -335,7 +412,7 @@ async fn u2_live_logins_are_those_that_hold(harness: &Harness) {
         let live = store.live_logins(logins, LIFETIME).await.unwrap();
         live.into_iter().map(|(login, account)| (login, account.id)).collect::<Vec<_>>()
     };
-    let made = store.create_session(ann.id(), session(1)).await.unwrap();
+    let made = ann.log_in(session(1)).await;
     store.create_token(READER, token(2)).await.unwrap();
     let by_session = Login::Session(SecretHash([1; 32]));
     let by_token = Login::Token(SecretHash([2; 32]));

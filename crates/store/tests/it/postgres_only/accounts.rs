@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::{
     AccountId, EntryFilter, EntryId, EntryPatch, FeedId, FeedPatch, FolderId,
-    account::{AccountName, NewAccount, READER},
+    account::{AccountName, NewAccount, NewSession, READER, READER_NAME, SecretHash},
     feed_state::FeedAddress,
     follow::NewFollow,
     ingest::{Document, Hash, IncomingEntry, PollJob, PollOutcome, PollResult},
@@ -82,6 +82,20 @@ async fn a6_marks_and_changed_entries_never_deadlock() {
     let rest = "UPDATE entry_states SET modified_at = modified_at + 1";
     assert_eq!(while_waiting(&database, &other, rest, patched).await, Ok(5));
     counts_agree(&database).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a4_a_login_waits_for_a_password_that_is_being_set() {
+    let database = fresh_postgres().await;
+    let (store, other) = (database.store.clone(), database.client().await);
+    let checked = store.credentials(READER_NAME).await.unwrap().unwrap();
+    let secret = SecretHash([1; 32]);
+    let new = NewSession { secret, is_app: false, address: None, user_agent: None };
+    // Sessions have ended already, and nothing is committed yet.
+    other.batch_execute("BEGIN; UPDATE accounts SET password_hash = 'new'; DELETE FROM sessions").await.unwrap();
+    let work = async move { store.create_session(&checked, new).await };
+    assert_eq!(while_waiting(&database, &other, "", work).await, Ok(None));
+    assert_eq!(database.store.session(secret, Duration::from_hours(1)).await, Ok(None));
 }
 
 #[tokio::test(flavor = "multi_thread")]

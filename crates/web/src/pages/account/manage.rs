@@ -37,22 +37,26 @@ pub(super) fn accounts(frame: &Frame, all: &[Account]) -> Markup {
 
 fn row(frame: &Frame, account: &Account) -> Markup {
     let id = account.id.to_string();
+    let is_own = account.id == frame.actor.account;
     let hidden = [("id", id.as_str())];
     let (action, label) =
         if account.is_admin { ("no-admin", "Make no administrator") } else { ("admin", "Make administrator") };
     html! {
         tr {
-            th scope="row" dir="auto" { (account.name) @if account.id == frame.actor.account { " " (badge("good", "you")) } }
+            th scope="row" dir="auto" { (account.name) @if is_own { " " (badge("good", "you")) } }
             td data-name="May" { @if account.is_admin { "administrate" } @else { "read" } }
             td data-name="Password" { @if account.has_password { "yes" } @else { "none" } }
             td data-name="Made" { (ago(Some(account.created_at), frame.now)) }
             td .actions {
-                details .confirm {
-                    summary .button .quiet .small { "Password…" span .sr { " of " (account.name) } }
-                    form method="post" action=(PATH) {
-                        input type="hidden" name="id" value=(id);
-                        label { "New password" input type="password" name="password" required minlength="8" maxlength="1024" autocomplete="new-password"; }
-                        button .button .quiet .small name="do" value="set-password" { "Set it" span .sr { " for " (account.name) } }
+                // One's own is above, with the one until now.
+                @if !is_own || !account.has_password || frame.actor.session.is_none() {
+                    details .confirm {
+                        summary .button .quiet .small { "Password…" span .sr { " of " (account.name) } }
+                        form method="post" action=(PATH) {
+                            input type="hidden" name="id" value=(id);
+                            label { "New password" input type="password" name="password" required minlength="8" maxlength="1024" autocomplete="new-password"; }
+                            button .button .quiet .small name="do" value="set-password" { "Set it" span .sr { " for " (account.name) } }
+                        }
                     }
                 }
                 (button(PATH, action, label, &format!("({})", account.name), &hidden))

@@ -188,6 +188,7 @@ fn account(own: &Account) -> Markup {
             h2 { "Account" }
             form .fields method="post" action=(PATH) {
                 label { "Name" input type="text" name="name" value=(own.name) required maxlength="64" autocomplete="username"; }
+                p .note { "With another name, apps that come in by Fever need another token." }
                 button .button .quiet name="do" value="rename" { "Rename" }
             }
             form .fields method="post" action=(PATH) {

@@ -63,6 +63,11 @@ async fn a4_another_password_ends_the_other_sessions() {
         let patch = |password: &str| json!({ "password": password, "newPassword": "another horse" });
         house.ask(&cookie, "PATCH", "/api/account", &json!({ "newPassword": "another horse" })).await.error(400);
         house.ask(&cookie, "PATCH", "/api/account", &patch("wrong horse")).await.error(401);
+        // Nor by the way of administrators, in a session.
+        let own = house.ask(&cookie, "GET", "/api/account", &Value::Null).await.ok(200);
+        let path = format!("/api/accounts/{}", own["id"]);
+        let refused = house.ask(&cookie, "PATCH", &path, &json!({ "password": "another horse" })).await.error(400);
+        assert!(refused.contains("`password`"), "{refused}");
         house.ask(&cookie, "PATCH", "/api/account", &patch(PASSWORD)).await.ok(200);
         house.ask(&cookie, "GET", "/api/account", &Value::Null).await.ok(200);
         house.ask(&other, "GET", "/api/account", &Value::Null).await.error(401);

@@ -5,6 +5,7 @@ mod guessing;
 mod login;
 mod manage;
 mod page;
+mod page_walls;
 mod proxy;
 mod tokens;
 mod walls;

@@ -9,17 +9,17 @@ use domain::{
 };
 use serde_json::{Value, json};
 
-use super::House;
+use super::{House, page_walls};
 use crate::{
     observed::log,
     server::{Answer, answer},
 };
 
 /// In the name of all that Ann has.
-const MARK: &str = "zanzibar";
+pub(super) const MARK: &str = "zanzibar";
 
 /// What strangers' requests are called in the log.
-const STRANGERS: &str = "stranger-of-zanzi";
+pub(super) const STRANGERS: &str = "stranger-of-zanzi";
 
 /// Her things: by the route below which each is found, its id.
 async fn things_of(house: &House, ann: &str) -> BTreeMap<&'static str, String> {
@@ -128,7 +128,7 @@ async fn pry(house: &House, cookie: &str, method: &str, path: &str, body: &Value
 }
 
 async fn walk(house: House, admin: String) {
-    let (_, ann) = house.account(&admin, "ann").await;
+    let (account, ann) = house.account(&admin, "ann").await;
     let (_, bob) = house.account(&admin, "bob").await;
     let mut things = things_of(&house, &ann).await;
     things.insert("/api/outbox/events", things["/api/outbox/deliveries"].clone());
@@ -173,6 +173,7 @@ async fn walk(house: House, admin: String) {
         let page = house.ask(&bob, "GET", &format!("/api/entries?{query}"), &Value::Null).await.ok(200);
         assert_eq!(page["entries"], json!([]), "{query}");
     }
+    page_walls::walk(&house, account["id"].as_i64().unwrap(), &things, [&bob, &admin]).await;
     assert_eq!(seen(&house, &ann).await, before, "and nothing of hers has changed");
 }
 

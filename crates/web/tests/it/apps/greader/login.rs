@@ -1,5 +1,6 @@
 //! How apps come in by this interface.
 
+use domain::account::{NewSession, SecretHash};
 use serde_json::{Value, json};
 
 use super::{App, log_in};
@@ -118,6 +119,44 @@ async fn s1_another_password_and_a_revoked_token_end_what_login_gave() {
         assert_eq!(log_in(&reader, "", "reader", PASSWORD).await.status, 401);
         let again = App::log_in(&reader, "", "battery staple").await;
         assert_ne!(again.auth, by_password.auth);
+    }
+}
+
+#[tokio::test]
+async fn a4_an_apps_session_that_was_ended_stays_so() {
+    for reader in Reader::each().await {
+        let lost = App::with_password(&reader).await;
+        let sessions = reader.get("/api/sessions").await;
+        let of_apps = sessions.as_array().unwrap().iter().find(|session| session["isCurrent"] == false).unwrap();
+        let path = format!("/api/sessions/{}", of_apps["id"]);
+        assert_eq!(reader.api("DELETE", &path, &Value::Null).await.status, 204);
+        assert_eq!(lost.get("token", &[]).await.status, 401);
+        // Another app, or the same once it asks for the password: its login gives another, the same each time.
+        let [first, again] = [App::with_password(&reader).await, App::with_password(&reader).await];
+        assert_eq!(first.auth, again.auth);
+        assert_ne!(first.auth, lost.auth);
+        assert_eq!((first.get("token", &[]).await.status, lost.get("token", &[]).await.status), (200, 401));
+        // A browser that logs out ends none of apps.
+        assert_eq!(reader.api("DELETE", "/api/session", &Value::Null).await.status, 204);
+        assert_eq!(App::with_password(&reader).await.auth, first.auth);
+    }
+}
+
+/// Where a login is stored while this node has just been asked for it.
+#[tokio::test]
+async fn s1_a_session_that_was_not_there_is_found_once_it_is() {
+    for reader in Reader::each().await {
+        let auth = "A".repeat(43);
+        let ask = || {
+            let request = reader.server.request("GET", "/reader/api/0/token");
+            answer(request.header("authorization", format!("GoogleLogin auth={auth}")))
+        };
+        assert_eq!(ask().await.status, 401);
+        let secret = SecretHash::of(&format!("app {auth}"));
+        let new = NewSession { secret, is_app: true, address: None, user_agent: None };
+        let checked = reader.store.credentials("reader").await.unwrap().unwrap();
+        assert!(reader.store.create_session(&checked, new).await.unwrap().is_some());
+        assert_eq!(ask().await.status, 200);
     }
 }
 
