@@ -25,6 +25,18 @@ pub enum AccountOutcome {
     LastAdministrator,
 }
 
+impl AccountOutcome {
+    /// Why a change of an account that is there cannot be made, if so: because its new name is taken, or because it would be
+    /// an administrator no longer and is the last. Whoever asks for both is told of the name.
+    pub fn refused(is_name_taken: bool, is_last_admin: bool) -> Option<Self> {
+        match (is_name_taken, is_last_admin) {
+            (true, _) => Some(Self::Conflict),
+            (false, true) => Some(Self::LastAdministrator),
+            (false, false) => None,
+        }
+    }
+}
+
 /// Who may come in. A removed account is gone at once for everybody; what it had goes in pieces.
 #[async_trait]
 pub trait AccountStore: Send + Sync + std::fmt::Debug {

@@ -8,7 +8,7 @@ use tokio_postgres::Error;
 
 use crate::postgres::{
     PostgresStore,
-    accounts::delete_small,
+    accounts::account_rows::delete_small,
     execute,
     feeds::follows,
     figures, now_ms, query,

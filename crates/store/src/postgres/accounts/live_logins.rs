@@ -11,15 +11,16 @@ use tokio_postgres::{Error, Row};
 
 use crate::postgres::{
     Params,
-    accounts::{self, COLUMNS, account_at},
+    accounts::account_rows::{self, COLUMNS, account_of},
     query,
     shared::values::millis,
 };
 
+/// Differs from the other store, which looks for one after the other.
 const SESSIONS: &str = concat!(
     "
 SELECT ",
-    accounts::columns!(),
+    account_rows::columns!(),
     ", sessions.secret_hash
 FROM sessions
 JOIN accounts ON accounts.id = sessions.account_id
@@ -28,10 +29,11 @@ WHERE sessions.secret_hash = ANY ($1)
   AND accounts.deleted_at IS NULL"
 );
 
+/// Differs from the other store, as above.
 const TOKENS: &str = concat!(
     "
 SELECT ",
-    accounts::columns!(),
+    account_rows::columns!(),
     ", tokens.secret_hash
 FROM tokens
 JOIN accounts ON accounts.id = tokens.account_id
@@ -40,8 +42,9 @@ WHERE tokens.secret_hash = ANY ($1)
   AND accounts.deleted_at IS NULL"
 );
 
+/// Differs from the other store, as above.
 const ACCOUNTS: &str =
-    concat!("SELECT ", accounts::columns!(), "\nFROM accounts\nWHERE id = ANY ($1)\n  AND deleted_at IS NULL");
+    concat!("SELECT ", account_rows::columns!(), "\nFROM accounts\nWHERE id = ANY ($1)\n  AND deleted_at IS NULL");
 
 pub(crate) async fn read(
     client: &Client,
@@ -64,9 +67,9 @@ pub(crate) async fn read(
         query(client, TOKENS, of_tokens),
         query(client, ACCOUNTS, of_accounts),
     )?;
-    let sessions = sessions.iter().filter_map(|row| Some((Login::Session(secret_of(row)?), account_at(row, 0))));
-    let tokens = tokens.iter().filter_map(|row| Some((Login::Token(secret_of(row)?), account_at(row, 0))));
-    let accounts = accounts.iter().map(|row| (Login::Account(AccountId(row.get(0))), account_at(row, 0)));
+    let sessions = sessions.iter().filter_map(|row| Some((Login::Session(secret_of(row)?), account_of(row))));
+    let tokens = tokens.iter().filter_map(|row| Some((Login::Token(secret_of(row)?), account_of(row))));
+    let accounts = accounts.iter().map(|row| (Login::Account(AccountId(row.get(0))), account_of(row)));
     Ok(sessions.chain(tokens).chain(accounts).collect())
 }
 

@@ -10,7 +10,10 @@ use domain::{
 use tokio_postgres::{Error, Row, types::ToSql};
 
 use crate::postgres::{
-    accounts::{self, COLUMNS, USE_NOTED_EVERY_MS, account_at},
+    accounts::{
+        USE_NOTED_EVERY_MS,
+        account_rows::{self, COLUMNS, account_of},
+    },
     execute, query, query_opt,
     shared::values::{millis, optional, time},
 };
@@ -49,7 +52,7 @@ const BY_SECRET: &str = concat!(
     "
 WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms)
 SELECT ",
-    accounts::columns!(),
+    account_rows::columns!(),
     ", ",
     columns!(),
     ", now.ms
@@ -70,7 +73,11 @@ WHERE account_id = $1
 ORDER BY last_used_at DESC, id DESC"
 );
 
-const NOTE_USE: &str = include_str!("sql/sessions_note_use.sql");
+const NOTE_USE: &str = "UPDATE sessions SET last_used_at = greatest(last_used_at, $2) WHERE id = $1";
+
+const NOTE_END: &str = include_str!("sql/sessions_note_end.sql");
+
+const DELETE: &str = "DELETE FROM sessions WHERE id = $1 AND account_id = $2";
 
 const NOTE_END: &str = include_str!("sql/sessions_note_end.sql");
 
@@ -95,7 +102,7 @@ pub(crate) async fn by_secret(
 ) -> Result<Option<(Account, Session)>, Error> {
     let found = query_opt(client, BY_SECRET, &[&secret.0.as_slice(), &millis(lifetime)]).await?;
     let Some(row) = found else { return Ok(None) };
-    let (account, mut session) = (account_at(&row, 0), session_at(&row, COLUMNS));
+    let (account, mut session) = (account_of(&row), session_at(&row, COLUMNS));
     let now: i64 = row.get(COLUMNS + 5);
     if session.last_used_at.as_millisecond() <= now - USE_NOTED_EVERY_MS {
         execute(client, NOTE_USE, &[&session.id.0, &now]).await?;

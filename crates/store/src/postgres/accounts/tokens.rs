@@ -9,7 +9,10 @@ use jiff::Timestamp;
 use tokio_postgres::{Error, Row};
 
 use crate::postgres::{
-    accounts::{self, COLUMNS, USE_NOTED_EVERY_MS, account_at},
+    accounts::{
+        USE_NOTED_EVERY_MS,
+        account_rows::{self, COLUMNS, account_of},
+    },
     execute, query, query_opt,
     shared::values::{Parsed, text, time},
 };
@@ -33,7 +36,7 @@ const BY_SECRET: &str = concat!(
     "
 WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms)
 SELECT ",
-    accounts::columns!(),
+    account_rows::columns!(),
     ", ",
     columns!(),
     ", now.ms
@@ -51,7 +54,9 @@ LIMIT 1"
 
 const OF_ACCOUNT: &str = concat!("SELECT ", columns!(), "\nFROM tokens\nWHERE account_id = $1\nORDER BY id");
 
-const NOTE_USE: &str = include_str!("sql/tokens_note_use.sql");
+const NOTE_USE: &str = "UPDATE tokens SET last_used_at = greatest(last_used_at, $2) WHERE id = $1";
+
+const DELETE: &str = "DELETE FROM tokens WHERE id = $1 AND account_id = $2";
 
 pub(crate) async fn create(client: &Client, account: AccountId, new: &NewToken) -> Result<Token, Error> {
     let statement = client.prepare_cached(INSERT).await?;
@@ -66,13 +71,18 @@ pub(crate) async fn create(client: &Client, account: AccountId, new: &NewToken) 
 pub(crate) async fn by_secret(client: &Client, secret: SecretHash) -> Result<Option<(Account, Token)>, Error> {
     let found = query_opt(client, BY_SECRET, &[&secret.0.as_slice()]).await?;
     let Some(row) = found else { return Ok(None) };
-    let (account, mut token) = (account_at(&row, 0), token_at(&row, COLUMNS)?);
+    let (account, mut token) = (account_of(&row), token_at(&row, COLUMNS)?);
     let now: i64 = row.get(COLUMNS + 6);
     if token.last_used_at.is_none_or(|used| used.as_millisecond() <= now - USE_NOTED_EVERY_MS) {
         execute(client, NOTE_USE, &[&token.id.0, &now]).await?;
         token.last_used_at = Some(time(now));
     }
     Ok(Some((account, token)))
+}
+
+/// False if the account has none such.
+pub(crate) async fn delete(client: &Client, account: AccountId, id: TokenId) -> Result<bool, Error> {
+    Ok(execute(client, DELETE, &[&id.0, &account.0]).await? > 0)
 }
 
 pub(crate) async fn of_account(client: &Client, account: AccountId) -> Result<Vec<Token>, Error> {

@@ -10,7 +10,7 @@ use domain::{AccountId, FeedId, delivery::REMOVED_KEPT};
 use rusqlite::{OptionalExtension, Result};
 
 use crate::sqlite::{entries::prune, feeds::follows, figures, outbox::webhooks, shared::writer::WriteTx};
-use crate::values::{count, millis, usize_to_i64};
+use crate::values::{count, millis, u64_to_i64, usize_to_i64};
 
 pub(crate) const SESSIONS: &str = include_str!("sql/account_prune_sessions.sql");
 
@@ -22,25 +22,27 @@ pub(crate) const FOLLOWS: &str = include_str!("sql/account_prune_follows.sql");
 
 pub(crate) const STATES: &str = include_str!("sql/account_prune_states.sql");
 
+/// Differs from the other store, where one statement goes through what an account follows alone.
 const ENTRIES: &str = "SELECT id FROM entries WHERE feed_id = ? LIMIT ?";
 
+/// Differs from the other store, as above.
 const STATE: &str = "DELETE FROM entry_states WHERE entry_id = ? AND account_id = ?";
 
 /// Whoever was about to do something for it has done so by then.
-const ACCOUNT: &str = "DELETE FROM accounts WHERE id = ?1 AND deleted_at <= ?2";
+const REMOVE: &str = "DELETE FROM accounts WHERE id = ?1 AND deleted_at <= ?2";
 
 pub(crate) fn prune(changes: &mut WriteTx<'_>, session_lifetime: Duration, limit: u32) -> Result<u64> {
-    let used_since = changes.now() - millis(session_lifetime);
+    let (unused_since, limit) = (changes.now() - millis(session_lifetime), u64::from(limit));
     let mut removed = 0;
     for old in [SESSIONS, TOKENS] {
-        let went = changes.connection.prepare_cached(old)?.execute((used_since, limit))?;
-        removed += count(usize_to_i64(went));
+        let row = (unused_since, u64_to_i64(limit.saturating_sub(removed)));
+        removed += count(usize_to_i64(changes.connection.prepare_cached(old)?.execute(row)?));
     }
     let mut after = 0;
-    while removed < u64::from(limit)
+    while removed < limit
         && let Some(account) = next_removed(changes, after)?
     {
-        removed += empty(changes, account, u64::from(limit) - removed)?;
+        removed += empty(changes, account, limit - removed)?;
         after = account.0;
     }
     Ok(removed)
@@ -117,6 +119,6 @@ fn finish(changes: &mut WriteTx<'_>, account: AccountId) -> Result<u64> {
         removed +=
             connection.prepare_cached(&format!("DELETE FROM {table} WHERE account_id = ?"))?.execute([account.0])?;
     }
-    removed += connection.prepare_cached(ACCOUNT)?.execute((account.0, changes.now() - millis(REMOVED_KEPT)))?;
+    removed += connection.prepare_cached(REMOVE)?.execute((account.0, changes.now() - millis(REMOVED_KEPT)))?;
     Ok(count(usize_to_i64(removed)))
 }

@@ -34,13 +34,16 @@ const HAS_PASSWORDS: &str = "SELECT 1 FROM accounts WHERE password_hash IS NOT N
 
 const IS_TAKEN: &str = "SELECT 1 FROM accounts WHERE name_key = ? AND deleted_at IS NULL AND id <> ?";
 
+/// Differs from the other store, which locks the rows of all administrators and counts them.
 const HAS_OTHER_ADMIN: &str = "SELECT 1 FROM accounts WHERE is_admin = 1 AND deleted_at IS NULL AND id <> ? LIMIT 1";
+
+const INSERT: &str = include_str!("sql/account_rows_insert.sql");
+
+const UPDATE: &str = include_str!("sql/account_rows_update.sql");
 
 const PAGE_SETTINGS: &str = "SELECT page_settings FROM accounts WHERE id = ? AND deleted_at IS NULL";
 
-const CREATE: &str = include_str!("sql/account_rows_create.sql");
-
-const UPDATE: &str = include_str!("sql/account_rows_update.sql");
+const DELETE: &str = "UPDATE accounts SET deleted_at = ?2 WHERE id = ?1";
 
 pub(crate) fn all(connection: &Connection) -> Result<Vec<Account>> {
     connection.prepare_cached(ALL)?.query_map([], account_of)?.collect()
@@ -70,7 +73,7 @@ pub(crate) fn create(changes: &mut WriteTx<'_>, new: &NewAccount) -> Result<Opti
         return Ok(None);
     }
     let row = (text(new.name.as_str()), text(&key), &new.password_hash, new.is_admin, changes.now());
-    connection.prepare_cached(CREATE)?.execute(row)?;
+    connection.prepare_cached(INSERT)?.execute(row)?;
     one(connection, AccountId(connection.last_insert_rowid()))
 }
 
@@ -79,19 +82,19 @@ pub(crate) fn update(changes: &mut WriteTx<'_>, id: AccountId, patch: &AccountPa
     let connection = changes.connection;
     let Some(before) = one(connection, id)? else { return Ok(AccountOutcome::NotFound) };
     let name_key = patch.name.as_ref().map(AccountName::key);
-    if let Some(key) = &name_key
-        && is_taken(connection, key, id)?
-    {
-        return Ok(AccountOutcome::Conflict);
-    }
-    if patch.is_admin == Some(false) && is_last_admin(connection, &before)? {
-        return Ok(AccountOutcome::LastAdministrator);
+    let is_taken = match &name_key {
+        Some(key) => is_taken(connection, key, id)?,
+        None => false,
+    };
+    let is_last = patch.is_admin == Some(false) && is_last_admin(connection, &before)?;
+    if let Some(refused) = AccountOutcome::refused(is_taken, is_last) {
+        return Ok(refused);
     }
     let name = patch.name.as_ref().map(|name| text(name.as_str()));
     let key = name_key.as_deref().map(text);
     connection.prepare_cached(UPDATE)?.execute((id.0, name, key, patch.is_admin, &patch.password_hash))?;
     if patch.password_hash.is_some() {
-        sessions::delete_others(connection, id, patch.kept_session)?;
+        sessions::end_others(connection, id, patch.kept_session)?;
     }
     let after = one(connection, id)?;
     Ok(after.map_or(AccountOutcome::NotFound, |account| AccountOutcome::Done(Box::new(account))))
@@ -122,7 +125,7 @@ pub(crate) fn delete(changes: &mut WriteTx<'_>, id: AccountId) -> Result<Account
     if is_last_admin(connection, &before)? {
         return Ok(AccountOutcome::LastAdministrator);
     }
-    connection.prepare_cached("UPDATE accounts SET deleted_at = ?2 WHERE id = ?1")?.execute((id.0, now))?;
+    connection.prepare_cached(DELETE)?.execute((id.0, now))?;
     for table in ["sessions", "tokens"] {
         connection.prepare_cached(&format!("DELETE FROM {table} WHERE account_id = ?"))?.execute([id.0])?;
     }

@@ -1,8 +1,9 @@
 //! Who may come in: accounts, the sessions of their browsers, and the tokens of their programs. A removed account is passed
-//! over everywhere at once; what it had goes in pieces.
+//! over everywhere at once; what it had goes in pieces (`account_prune`).
 
 pub(crate) mod account_prune;
 pub(crate) mod account_rows;
+pub(crate) mod live_logins;
 pub(crate) mod sessions;
 pub(crate) mod tokens;
 
@@ -18,7 +19,6 @@ use domain::{
     ports::{AccountOutcome, AccountStore, Conflict, StoreResult},
 };
 use jiff::Timestamp;
-use rusqlite::Connection;
 
 use crate::sqlite::{
     SqliteStore,
@@ -27,7 +27,7 @@ use crate::sqlite::{
 use crate::values::{millis, time};
 
 /// That something is used is noted no more often than this.
-const NOTED_EVERY_MS: i64 = 60_000;
+const USE_NOTED_EVERY_MS: i64 = 60_000;
 
 #[async_trait]
 impl AccountStore for SqliteStore {
@@ -77,20 +77,20 @@ impl AccountStore for SqliteStore {
 
     async fn session(&self, secret: SecretHash, lifetime: Duration) -> StoreResult<Option<(Account, Session)>> {
         let now = self.now();
-        let used_since = now - millis(lifetime);
-        let found = self.readers.read(move |connection| sessions::by_secret(connection, secret, used_since)).await?;
+        let unused_since = now - millis(lifetime);
+        let found = self.readers.read(move |connection| sessions::by_secret(connection, secret, unused_since)).await?;
         let Some((account, mut session)) = found else { return Ok(None) };
-        if session.last_used_at.as_millisecond() <= now - NOTED_EVERY_MS {
+        if session.last_used_at.as_millisecond() <= now - USE_NOTED_EVERY_MS {
             let id = session.id;
             session.last_used_at =
-                self.writer.write(Priority::Usual, move |tx| touch(tx, sessions::TOUCH, id.0)).await?;
+                self.writer.write(Priority::Usual, move |tx| note_use(tx, sessions::NOTE_USE, id.0)).await?;
         }
         Ok(Some((account, session)))
     }
 
     async fn sessions(&self, account: AccountId, lifetime: Duration) -> StoreResult<Vec<Session>> {
-        let used_since = self.now() - millis(lifetime);
-        self.readers.read(move |connection| sessions::of_account(connection, account, used_since)).await
+        let unused_since = self.now() - millis(lifetime);
+        self.readers.read(move |connection| sessions::of_account(connection, account, unused_since)).await
     }
 
     async fn delete_session(&self, account: AccountId, id: SessionId) -> StoreResult<bool> {
@@ -105,9 +105,9 @@ impl AccountStore for SqliteStore {
         let now = self.now();
         let found = self.readers.read(move |connection| tokens::by_secret(connection, secret, now)).await?;
         let Some((account, mut token)) = found else { return Ok(None) };
-        if token.last_used_at.is_none_or(|at| at.as_millisecond() <= now - NOTED_EVERY_MS) {
+        if token.last_used_at.is_none_or(|at| at.as_millisecond() <= now - USE_NOTED_EVERY_MS) {
             let id = token.id;
-            let noted = self.writer.write(Priority::Usual, move |tx| touch(tx, tokens::TOUCH, id.0)).await?;
+            let noted = self.writer.write(Priority::Usual, move |tx| note_use(tx, tokens::NOTE_USE, id.0)).await?;
             token.last_used_at = Some(noted);
         }
         Ok(Some((account, token)))
@@ -123,7 +123,9 @@ impl AccountStore for SqliteStore {
 
     async fn live_logins(&self, logins: &[Login], session_lifetime: Duration) -> StoreResult<Vec<(Login, Account)>> {
         let (now, logins) = (self.now(), logins.to_vec());
-        self.readers.read(move |connection| live_logins(connection, &logins, now, now - millis(session_lifetime))).await
+        self.readers
+            .read(move |connection| live_logins::read(connection, &logins, now, now - millis(session_lifetime)))
+            .await
     }
 
     async fn prune_accounts(&self, session_lifetime: Duration, limit: u32) -> StoreResult<u64> {
@@ -132,27 +134,8 @@ impl AccountStore for SqliteStore {
     }
 }
 
-/// One look by its key for each.
-fn live_logins(
-    connection: &Connection,
-    logins: &[Login],
-    now: i64,
-    used_since: i64,
-) -> rusqlite::Result<Vec<(Login, Account)>> {
-    let mut live = Vec::new();
-    for login in logins {
-        let account = match *login {
-            Login::Session(secret) => sessions::by_secret(connection, secret, used_since)?.map(|(account, _)| account),
-            Login::Token(secret) => tokens::by_secret(connection, secret, now)?.map(|(account, _)| account),
-            Login::Account(id) => account_rows::one(connection, id)?,
-        };
-        live.extend(account.map(|account| (*login, account)));
-    }
-    Ok(live)
-}
-
 /// Notes that a session or a token is used now.
-fn touch(changes: &mut WriteTx<'_>, statement: &str, id: i64) -> rusqlite::Result<Timestamp> {
+fn note_use(changes: &mut WriteTx<'_>, statement: &str, id: i64) -> rusqlite::Result<Timestamp> {
     let now = changes.now();
     changes.connection.prepare_cached(statement)?.execute((id, now))?;
     Ok(time(now))

@@ -29,7 +29,7 @@ pub(crate) const BY_SECRET: &str = concat!(
 FROM sessions
 CROSS JOIN accounts ON accounts.id = account_id
 WHERE secret_hash = ?1
-  AND last_used_at >= ?2
+  AND last_used_at > ?2
   AND deleted_at IS NULL"
 );
 
@@ -40,17 +40,17 @@ pub(crate) const OF_ACCOUNT: &str = concat!(
 FROM sessions INDEXED BY sessions_of_account
 CROSS JOIN accounts ON accounts.id = account_id
 WHERE account_id = ?1
-  AND last_used_at >= ?2
+  AND last_used_at > ?2
   AND deleted_at IS NULL"
 );
 
-pub(crate) const TOUCH: &str = "UPDATE sessions SET last_used_at = max(last_used_at, ?2) WHERE id = ?1";
+pub(crate) const NOTE_USE: &str = "UPDATE sessions SET last_used_at = max(last_used_at, ?2) WHERE id = ?1";
 
 const NOTE_END: &str = include_str!("sql/sessions_note_end.sql");
 
 const DELETE: &str = "DELETE FROM sessions WHERE id = ? AND account_id = ?";
 
-const DELETE_OTHERS: &str = "DELETE FROM sessions WHERE account_id = ?1 AND id IS NOT ?2";
+const END_OTHERS: &str = "DELETE FROM sessions WHERE account_id = ?1 AND id IS NOT ?2";
 
 /// `None` if the account is gone, or what the login was checked against is no longer its own.
 pub(crate) fn create(changes: &mut WriteTx<'_>, checked: &Credentials, new: &NewSession) -> Result<Option<Session>> {
@@ -72,18 +72,18 @@ pub(crate) fn create(changes: &mut WriteTx<'_>, checked: &Credentials, new: &New
 pub(crate) fn by_secret(
     connection: &Connection,
     secret: SecretHash,
-    used_since: i64,
+    unused_since: i64,
 ) -> Result<Option<(Account, Session)>> {
-    let found = connection
-        .prepare_cached(BY_SECRET)?
-        .query_row((hash(&secret), used_since), |row| Ok((account_of(row)?, session_of(row, account_rows::COLUMNS)?)));
+    let found = connection.prepare_cached(BY_SECRET)?.query_row((hash(&secret), unused_since), |row| {
+        Ok((account_of(row)?, session_at(row, account_rows::COLUMNS)?))
+    });
     found.optional()
 }
 
 /// The last used first.
-pub(crate) fn of_account(connection: &Connection, account: AccountId, used_since: i64) -> Result<Vec<Session>> {
+pub(crate) fn of_account(connection: &Connection, account: AccountId, unused_since: i64) -> Result<Vec<Session>> {
     let mut statement = connection.prepare_cached(OF_ACCOUNT)?;
-    let sessions = statement.query_map((account.0, used_since), |row| session_of(row, 0))?;
+    let sessions = statement.query_map((account.0, unused_since), |row| session_at(row, 0))?;
     let mut sessions = sessions.collect::<Result<Vec<_>>>()?;
     sessions.sort_by_key(|session| std::cmp::Reverse((session.last_used_at, session.id)));
     Ok(sessions)
@@ -95,13 +95,13 @@ pub(crate) fn delete(changes: &mut WriteTx<'_>, account: AccountId, id: SessionI
     Ok(changes.connection.prepare_cached(DELETE)?.execute((id.0, account.0))? > 0)
 }
 
-/// All of an account's but one.
-pub(crate) fn delete_others(connection: &Connection, account: AccountId, kept: Option<SessionId>) -> Result<()> {
-    connection.prepare_cached(DELETE_OTHERS)?.execute((account.0, kept.map(|id| id.0))).map(drop)
+/// Ends all sessions of an account but for one.
+pub(crate) fn end_others(connection: &Connection, account: AccountId, kept: Option<SessionId>) -> Result<()> {
+    connection.prepare_cached(END_OTHERS)?.execute((account.0, kept.map(|id| id.0))).map(drop)
 }
 
 /// From the columns that begin at this place.
-fn session_of(row: &Row<'_>, at: usize) -> Result<Session> {
+fn session_at(row: &Row<'_>, at: usize) -> Result<Session> {
     Ok(Session {
         id: SessionId(row.get(at)?),
         created_at: time(row.get(at + 1)?),

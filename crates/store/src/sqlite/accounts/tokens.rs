@@ -43,6 +43,7 @@ WHERE ",
 
 pub(crate) const BY_SECRET: &str = by!("secret_hash");
 
+/// Differs from the other store, where one statement looks for both.
 pub(crate) const BY_FEVER_KEY: &str = by!("fever_hash");
 
 pub(crate) const OF_ACCOUNT: &str = concat!(
@@ -56,7 +57,7 @@ WHERE account_id = ?
 ORDER BY tokens.id"
 );
 
-pub(crate) const TOUCH: &str = "UPDATE tokens SET last_used_at = max(coalesce(last_used_at, 0), ?2) WHERE id = ?1";
+pub(crate) const NOTE_USE: &str = "UPDATE tokens SET last_used_at = max(coalesce(last_used_at, 0), ?2) WHERE id = ?1";
 
 const DELETE: &str = "DELETE FROM tokens WHERE id = ? AND account_id = ?";
 
@@ -80,7 +81,7 @@ pub(crate) fn by_secret(connection: &Connection, secret: SecretHash, now: i64) -
     for by in [BY_SECRET, BY_FEVER_KEY] {
         let found = connection
             .prepare_cached(by)?
-            .query_row((hash(&secret), now), |row| Ok((account_of(row)?, token_of(row, account_rows::COLUMNS)?)));
+            .query_row((hash(&secret), now), |row| Ok((account_of(row)?, token_at(row, account_rows::COLUMNS)?)));
         if let Some(found) = found.optional()? {
             return Ok(Some(found));
         }
@@ -94,11 +95,11 @@ pub(crate) fn delete(changes: &mut WriteTx<'_>, account: AccountId, id: TokenId)
 }
 
 pub(crate) fn of_account(connection: &Connection, account: AccountId) -> Result<Vec<Token>> {
-    connection.prepare_cached(OF_ACCOUNT)?.query_map([account.0], |row| token_of(row, 0))?.collect()
+    connection.prepare_cached(OF_ACCOUNT)?.query_map([account.0], |row| token_at(row, 0))?.collect()
 }
 
 /// From the columns that begin at this place.
-fn token_of(row: &Row<'_>, at: usize) -> Result<Token> {
+fn token_at(row: &Row<'_>, at: usize) -> Result<Token> {
     let scope: TokenScope = scope_of(row.get_ref(at + 2)?.as_str()?).map_err(|error| unreadable(at + 2, error))?;
     Ok(Token {
         id: TokenId(row.get(at)?),

@@ -37,6 +37,7 @@ contract! {
 
 const LIFETIME: Duration = Duration::from_hours(24 * 30);
 const MINUTE: Duration = Duration::from_mins(1);
+const MILLISECOND: Duration = Duration::from_millis(1);
 
 fn name(text: &str) -> AccountName {
     AccountName::parse(text).unwrap()
@@ -158,6 +159,10 @@ async fn a1_an_administrator_is_left(harness: &Harness) {
     assert_eq!(store.update_account(READER, plain()).await.unwrap(), AccountOutcome::LastAdministrator);
     assert_eq!(store.delete_account(READER).await.unwrap(), AccountOutcome::LastAdministrator);
     assert!(store.account(READER).await.unwrap().unwrap().is_admin);
+    // Where both are wrong, the name is said first.
+    let both = || AccountPatch { name: Some(name("Ann")), ..plain() };
+    assert_eq!(store.update_account(READER, both()).await.unwrap(), AccountOutcome::Conflict);
+    assert_eq!(store.update_account(AccountId(99), both()).await.unwrap(), AccountOutcome::NotFound);
     let raise = AccountPatch { is_admin: Some(true), ..AccountPatch::default() };
     done(store.update_account(ann, raise).await.unwrap());
     done(store.update_account(READER, plain()).await.unwrap());
@@ -268,7 +273,13 @@ async fn a4_a_session_lasts_while_it_is_used(harness: &Harness) {
     let ids = |sessions: Vec<domain::account::Session>| sessions.iter().map(|one| one.id).collect::<Vec<_>>();
     let listed = harness.store.sessions(ann.id(), LIFETIME).await.unwrap();
     assert_eq!(ids(listed), [made.id, newer.id], "the last used first");
-    harness.advance(DAY * 29 + HOUR).await;
+    // To the millisecond, and the same for all who ask.
+    let login = [Login::Session(SecretHash([2; 32]))];
+    harness.advance(DAY * 29 - MILLISECOND).await;
+    assert_eq!(harness.store.live_logins(&login, LIFETIME).await.unwrap().len(), 1);
+    assert_eq!(harness.store.prune_accounts(LIFETIME, 9).await.unwrap(), 0);
+    harness.advance(MILLISECOND).await;
+    assert_eq!(harness.store.live_logins(&login, LIFETIME).await.unwrap(), []);
     assert_eq!(harness.session_of(2).await, None);
     assert_eq!(ids(harness.store.sessions(ann.id(), LIFETIME).await.unwrap()), [made.id]);
     assert_eq!(harness.store.prune_accounts(LIFETIME, 9).await.unwrap(), 1);
@@ -375,7 +386,7 @@ async fn a5_a_token_serves_until_it_ends(harness: &Harness) {
     harness.advance(MINUTE).await;
     assert_eq!(used(101).await.unwrap().last_used_at, Some(harness.now()));
     assert_eq!(harness.store.tokens(ann.id()).await.unwrap()[0].last_used_at, Some(harness.now()));
-    harness.advance(DAY).await;
+    harness.advance(DAY - MINUTE - MINUTE / 2).await;
     assert_eq!((used(1).await, used(101).await), (None, None), "it has ended");
     assert!(used(2).await.is_some());
     assert_eq!(harness.store.tokens(ann.id()).await.unwrap().len(), 2, "still listed");
@@ -383,6 +394,15 @@ async fn a5_a_token_serves_until_it_ends(harness: &Harness) {
     harness.advance(LIFETIME).await;
     assert_eq!(harness.store.prune_accounts(LIFETIME, 9).await.unwrap(), 1);
     assert_eq!(harness.store.tokens(ann.id()).await.unwrap()[0].id, lasting.id);
+    // Sessions and tokens go in pieces, together.
+    for secret in 10..13 {
+        ann.log_in(session(secret)).await;
+        let ending = NewToken { expires_at: Some(harness.now()), ..token(secret) };
+        harness.store.create_token(ann.id(), ending).await.unwrap();
+    }
+    harness.advance(LIFETIME).await;
+    assert_eq!(harness.store.prune_accounts(LIFETIME, 4).await.unwrap(), 4);
+    assert_eq!(harness.store.prune_accounts(LIFETIME, 4).await.unwrap(), 2);
 }
 
 async fn a5_sessions_and_tokens_are_their_accounts(harness: &Harness) {
