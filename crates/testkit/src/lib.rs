@@ -8,6 +8,7 @@ mod hub;
 mod ids;
 mod line;
 mod miscounts;
+mod pooler;
 mod postgres;
 mod publisher;
 mod receiver;
@@ -23,6 +24,7 @@ pub use hub::{
 pub use ids::SeededIds;
 pub use line::{Line, LineState};
 pub use miscounts::sqlite_miscounts;
+pub use pooler::{PoolMode, Pooler};
 pub use postgres::{FreshPostgres, LonePostgres, drop_database, empty_database, fresh_postgres, url_of};
 pub use publisher::Publisher;
 pub use receiver::{Answer, Receipt, Receipts, Receiver};

@@ -16,6 +16,7 @@ mod outbox;
 mod outbox_deadlocks;
 mod outbox_plans;
 mod plans;
+mod pooler;
 mod push;
 mod race;
 mod replays;

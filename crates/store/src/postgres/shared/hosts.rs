@@ -1,13 +1,22 @@
 //! The database's hosts: each is tried in turn, and none for so long that the next has no time left, however it fails. A
-//! host that accepts connections and then says nothing is passed over like one that is gone.
+//! host that accepts connections and then says nothing is passed over like one that is gone, and so is one whose name
+//! nobody looks up in time.
 
 use std::{
+    fmt, io,
     net::IpAddr,
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
-use tokio::{net::lookup_host, time::timeout};
+use futures_util::{FutureExt, future::BoxFuture};
+use tokio::{
+    net::lookup_host,
+    time::{Instant, timeout},
+};
 use tokio_postgres::{
     Client, Config, Connection, Error, NoTls, Socket,
     config::Host,
@@ -20,20 +29,28 @@ use crate::postgres::shared::errors::reason;
 /// What poolers say of a parameter that they do not pass on.
 const PARAMETER_REFUSED: &str = "unsupported startup parameter";
 
+/// The port of a host that is named without one.
+const PORT: u16 = 5432;
+
+/// How names become addresses.
+type Resolver = Box<dyn Fn(String, u16) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
+
 /// All hosts of a database URL.
 pub(crate) struct Hosts {
     config: Config,
     tls: Option<MakeRustlsConnect>,
-    /// How long all of them may take together.
+    /// How long all of them may take together, their names included.
     time: Duration,
-    /// The place in the list of the one that was last connected to: it is tried first.
-    last_good: AtomicUsize,
+    hosts: Vec<HostAddress>,
+    /// The place in the list of the one that was last connected to, and its address: both are tried first.
+    last_good: Mutex<(usize, Option<IpAddr>)>,
     /// Whether settings can be given with the start of a connection: some poolers refuse them.
     takes_options: AtomicBool,
+    resolve: Resolver,
 }
 
-/// One address of one host.
-#[derive(Debug, Clone)]
+/// One host; with its address, unless that is to be looked up.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HostAddress {
     host: Option<Host>,
     address: Option<IpAddr>,
@@ -46,28 +63,66 @@ pub(crate) enum Made {
     Tls(Box<Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>>),
 }
 
+/// A connection, what drives it, and how its host is reached again.
+type Connected = (Client, Made, HostAddress);
+
 impl Hosts {
     pub(crate) fn new(config: Config, tls: Option<MakeRustlsConnect>, time: Duration) -> Self {
-        Self { config, tls, time, last_good: AtomicUsize::new(0), takes_options: AtomicBool::new(true) }
+        let (hosts, last_good) = (of(&config), Mutex::new((0, None)));
+        Self { config, tls, time, hosts, last_good, takes_options: AtomicBool::new(true), resolve: Box::new(look_up) }
     }
 
-    /// Connects to the first that will do; also, how to reach that one again.
-    pub(crate) async fn connect(&self) -> Result<(Client, Made, HostAddress), Error> {
-        let addresses = self.addresses().await;
-        let (first, count) = (self.last_good.load(Ordering::Relaxed), addresses.len());
-        let time = self.time / u32::try_from(count.max(1)).unwrap_or(u32::MAX);
+    /// Connects to the first that will do; also, how to reach that one again. What one host leaves of its share is the
+    /// others'.
+    pub(crate) async fn connect(&self) -> Result<Connected, Error> {
+        let (end, count) = (Instant::now() + self.time, self.hosts.len());
+        let (first, address) = *self.last_good.lock().unwrap_or_else(PoisonError::into_inner);
         let mut failed = None;
-        for place in (0..count).map(|step| (first + step) % count) {
-            match timeout(time, self.connect_to(&addresses[place])).await {
-                Ok(Ok((client, made))) => {
-                    self.last_good.store(place, Ordering::Relaxed);
-                    return Ok((client, made, addresses[place].clone()));
+        for step in 0..count {
+            let place = (first + step) % count;
+            let preferred = address.filter(|_| step == 0);
+            match self.connect_to_host(&self.hosts[place], preferred, share(end, count - step)).await {
+                Ok(connected) => {
+                    let good = (place, connected.2.address);
+                    *self.last_good.lock().unwrap_or_else(PoisonError::into_inner) = good;
+                    return Ok(connected);
                 }
-                Ok(Err(error)) => failed = Some(more_telling(failed, error)),
-                Err(_) => failed = Some(failed.unwrap_or_else(Error::__private_api_timeout)),
+                Err(error) => failed = more_telling(failed, error),
             }
         }
         Err(failed.unwrap_or_else(Error::__private_api_timeout))
+    }
+
+    /// Connects to the first address of a host that will do, within a time that they share. The error is none if that was
+    /// too short.
+    async fn connect_to_host(
+        &self,
+        host: &HostAddress,
+        preferred: Option<IpAddr>,
+        time: Duration,
+    ) -> Result<Connected, Option<Error>> {
+        let end = Instant::now() + time;
+        let addresses = timeout(time, self.addresses(host, preferred)).await.map_err(|_| None)?;
+        let (mut failed, count) = (None, addresses.len());
+        for (step, address) in addresses.into_iter().enumerate() {
+            match timeout(share(end, count - step), self.connect_to(&address)).await {
+                Ok(Ok((client, made))) => return Ok((client, made, address)),
+                Ok(Err(error)) => failed = more_telling(failed, Some(error)),
+                Err(_) => {}
+            }
+        }
+        Err(failed)
+    }
+
+    /// Every address of a host. A name that is not known now is left to the driver, which says so.
+    async fn addresses(&self, host: &HostAddress, preferred: Option<IpAddr>) -> Vec<HostAddress> {
+        let (Some(Host::Tcp(name)), None) = (&host.host, host.address) else { return vec![host.clone()] };
+        let mut found = (self.resolve)(name.clone(), host.port).await.unwrap_or_default();
+        if found.is_empty() {
+            return vec![host.clone()];
+        }
+        found.sort_by_key(|found| Some(*found) != preferred);
+        found.into_iter().map(|address| HostAddress { address: Some(address), ..host.clone() }).collect()
     }
 
     /// Whether the server at an address answers, be it with an error.
@@ -97,29 +152,6 @@ impl Hosts {
             let (client, connection) = address.connect(NoTls).await?;
             (client, Made::Plain(Box::new(connection)))
         })
-    }
-
-    /// Every address of every host, in order. A name that is not known now is left to the driver, which says so.
-    async fn addresses(&self) -> Vec<HostAddress> {
-        let (hosts, given) = (self.config.get_hosts(), self.config.get_hostaddrs());
-        let mut addresses = Vec::new();
-        for place in 0..hosts.len().max(given.len()) {
-            let port = self.port(place);
-            let one = HostAddress { host: hosts.get(place).cloned(), address: given.get(place).copied(), port };
-            if let (Some(Host::Tcp(name)), None) = (&one.host, one.address)
-                && let Ok(Ok(found)) = timeout(self.time, lookup_host((name.as_str(), port))).await
-            {
-                addresses.extend(found.map(|found| HostAddress { address: Some(found.ip()), ..one.clone() }));
-            } else {
-                addresses.push(one);
-            }
-        }
-        addresses
-    }
-
-    fn port(&self, place: usize) -> u16 {
-        let ports = self.config.get_ports();
-        ports.get(place).or(ports.first()).copied().unwrap_or(5432)
     }
 
     /// What the URL says, with one host alone: the driver has no other way to say that.
@@ -164,10 +196,44 @@ impl Hosts {
     }
 }
 
-/// Of two errors, the one that says more: that a server takes no writes is more than that another is gone.
-fn more_telling(known: Option<Error>, error: Error) -> Error {
+/// The hosts that a URL names, in order.
+pub(crate) fn of(config: &Config) -> Vec<HostAddress> {
+    let (hosts, given, ports) = (config.get_hosts(), config.get_hostaddrs(), config.get_ports());
+    let host = |place| HostAddress {
+        host: hosts.get(place).cloned(),
+        address: given.get(place).copied(),
+        port: ports.get(place).or(ports.first()).copied().unwrap_or(PORT),
+    };
+    (0..hosts.len().max(given.len())).map(host).collect()
+}
+
+fn look_up(name: String, port: u16) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+    async move { Ok(lookup_host((name, port)).await?.map(|found| found.ip()).collect()) }.boxed()
+}
+
+/// What is left until then, for each of so many.
+fn share(end: Instant, count: usize) -> Duration {
+    end.saturating_duration_since(Instant::now()) / u32::try_from(count.max(1)).unwrap_or(u32::MAX)
+}
+
+impl fmt::Display for HostAddress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.host, self.address) {
+            (Some(Host::Tcp(name)), _) if name.contains(':') => write!(formatter, "[{name}]")?,
+            (Some(Host::Tcp(name)), _) => formatter.write_str(name)?,
+            (Some(Host::Unix(path)), _) => path.display().fmt(formatter)?,
+            (None, Some(address)) => address.fmt(formatter)?,
+            (None, None) => {}
+        }
+        if self.port == PORT { Ok(()) } else { write!(formatter, ":{}", self.port) }
+    }
+}
+
+/// Of two errors, the one that says more: that a server takes no writes is more than that another is gone, and either more
+/// than that a third took too long.
+fn more_telling(known: Option<Error>, error: Option<Error>) -> Option<Error> {
     match known {
-        Some(known) if known.as_db_error().is_some() || is_read_only(&known) => known,
+        Some(known) if error.is_none() || known.as_db_error().is_some() || is_read_only(&known) => Some(known),
         _ => error,
     }
 }
@@ -175,4 +241,56 @@ fn more_telling(known: Option<Error>, error: Error) -> Error {
 /// The driver's words for what `target_session_attrs` asks for.
 pub(crate) fn is_read_only(error: &Error) -> bool {
     reason(error).contains("does not allow writes")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    const LOCAL: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+
+    /// Hosts whose names are looked up here; one that is not listed takes for ever.
+    fn hosts_of(url: &str, time: Duration, known: &[(&str, &[IpAddr])]) -> Hosts {
+        let known: HashMap<String, Vec<IpAddr>> =
+            known.iter().map(|(name, addresses)| ((*name).to_owned(), addresses.to_vec())).collect();
+        let mut hosts = Hosts::new(url.parse().unwrap(), None, time);
+        hosts.resolve = Box::new(move |name, _| match known.get(&name) {
+            Some(found) => std::future::ready(Ok(found.clone())).boxed(),
+            None => std::future::pending().boxed(),
+        });
+        hosts
+    }
+
+    #[tokio::test]
+    async fn p3_a_name_that_nobody_looks_up_takes_no_time_of_other_hosts() {
+        const TIME: Duration = Duration::from_secs(30);
+        let database = testkit::fresh_postgres().await.leave();
+        let url: Config = database.url().parse().unwrap();
+        let (port, user, name) = (url.get_ports()[0], url.get_user().unwrap(), url.get_dbname().unwrap());
+        // One of many, so that little has to be waited for; most refuse at once.
+        let refusing = 13;
+        let names = format!("slow{},good", ",down".repeat(refusing));
+        let ports = format!("{port}{},{port}", ",1".repeat(refusing));
+        let known: [(&str, &[IpAddr]); 2] = [("down", &[LOCAL]), ("good", &[LOCAL])];
+        let hosts = hosts_of(&format!("host={names} port={ports} user={user} dbname={name}"), TIME, &known);
+        let connected = timeout(TIME, hosts.connect()).await.expect("it ends in time");
+        let (_, _, good) = connected.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((good.to_string(), good.address), (format!("good:{port}"), Some(LOCAL)));
+        assert_eq!(*hosts.last_good.lock().unwrap(), (refusing + 1, Some(LOCAL)));
+    }
+
+    #[tokio::test]
+    async fn p3_the_address_that_was_good_last_is_the_first() {
+        let [one, two, three] = [1, 2, 3].map(|last| IpAddr::from([10, 0, 0, last]));
+        let hosts = hosts_of("host=many,10.0.0.9 user=u", Duration::from_secs(4), &[("many", &[one, two, three])]);
+        let check = async |place: usize, preferred: Option<IpAddr>, expect: &[IpAddr]| {
+            let found = hosts.addresses(&hosts.hosts[place], preferred).await;
+            assert_eq!(found.iter().filter_map(|found| found.address).collect::<Vec<_>>(), expect);
+        };
+        check(0, None, &[one, two, three]).await;
+        check(0, Some(two), &[two, one, three]).await;
+        check(0, Some(IpAddr::from([10, 0, 0, 4])), &[one, two, three]).await;
+    }
 }

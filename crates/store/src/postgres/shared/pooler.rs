@@ -39,11 +39,18 @@ async fn look(one: &Client, two: &Client) -> Result<bool, OpenError> {
         match share_session(one, two).await {
             Ok(Some(keeps_statements)) => {
                 drop(two.simple_query("ROLLBACK").await);
-                return if keeps_statements {
-                    check_settings(one).await.map(|()| true)
-                } else {
-                    Err(OpenError::Unsuitable(LOSES_STATEMENTS.to_owned()))
-                };
+                if !keeps_statements {
+                    return Err(OpenError::Unsuitable(LOSES_STATEMENTS.to_owned()));
+                }
+                match missing_settings(one).await? {
+                    None => tracing::info!("pooler in transaction mode: other nodes are heard of once a second"),
+                    Some(run) => tracing::warn!(
+                        run,
+                        "pooler in transaction mode does not pass on settings: run this in the database, then restart \
+                         the pooler"
+                    ),
+                }
+                return Ok(true);
             }
             Ok(None) => drop(two.simple_query("ROLLBACK").await),
             Err(error) if is_lost_statement(&error) => return Err(OpenError::Unsuitable(LOSES_STATEMENTS.to_owned())),
@@ -81,25 +88,40 @@ fn first_value(messages: &[SimpleQueryMessage]) -> Option<String> {
     })
 }
 
-/// Says what to do if the pooler did not pass on what connections begin with.
-async fn check_settings(client: &Client) -> Result<(), OpenError> {
+/// The statements that set what connections begin with, if the pooler did not pass that on.
+async fn missing_settings(client: &Client) -> Result<Option<String>, OpenError> {
     let shown = SESSION.map(|(name, _)| format!("current_setting('{name}')"));
     let sql = format!("SELECT concat_ws('|', {}), current_user, current_database()", shown.join(", "));
     let rows = client.simple_query(&sql).await.map_err(|error| OpenError::Unavailable(errors::reason(&error)))?;
     let Some(SimpleQueryMessage::Row(row)) = rows.iter().find(|row| matches!(row, SimpleQueryMessage::Row(_))) else {
-        return Ok(());
+        return Ok(None);
     };
     let wanted = SESSION.map(|(_, value)| value).join("|");
     if row.get(0) == Some(wanted.as_str()) {
-        tracing::info!("pooler in transaction mode: other nodes are heard of once a second");
-        return Ok(());
+        return Ok(None);
     }
     let (user, database) = (row.get(1).unwrap_or_default(), row.get(2).unwrap_or_default());
     let commands =
         SESSION.map(|(name, value)| format!("ALTER ROLE \"{user}\" IN DATABASE \"{database}\" SET {name} = '{value}'"));
-    tracing::warn!(
-        run = commands.join("; "),
-        "pooler in transaction mode does not pass on settings: run this in the database, then restart the pooler"
-    );
-    Ok(())
+    Ok(Some(commands.join("; ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::{PoolMode, Pooler, fresh_postgres};
+
+    use super::*;
+    use crate::postgres::shared::connect::Address;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn p3_what_the_start_says_to_run_behind_a_pooler_is_all_that_is_missing() {
+        let database = fresh_postgres().await;
+        let pooler = Pooler::to(database.url(), PoolMode::TransactionWithStatements).await;
+        let pool = Address::of(pooler.url(), Duration::from_mins(1)).unwrap().pool(1).unwrap();
+        let client = pool.get().await.unwrap();
+        let run = missing_settings(&client).await.unwrap().expect("a pooler passes nothing on");
+        database.client().await.batch_execute(&run).await.unwrap();
+        pooler.end_idle_sessions();
+        assert_eq!(missing_settings(&client).await, Ok(None));
+    }
 }
