@@ -79,10 +79,6 @@ const NOTE_END: &str = include_str!("sql/sessions_note_end.sql");
 
 const DELETE: &str = "DELETE FROM sessions WHERE id = $1 AND account_id = $2";
 
-const NOTE_END: &str = include_str!("sql/sessions_note_end.sql");
-
-const DELETE: &str = "DELETE FROM sessions WHERE id = $1 AND account_id = $2";
-
 const END_OTHERS: &str = "DELETE FROM sessions WHERE account_id = $1 AND id IS DISTINCT FROM $2";
 
 /// `None` if the account is gone, or what the login was checked against is no longer its own.
