@@ -41,7 +41,7 @@ pub(crate) struct Hosts {
     tls: Option<MakeRustlsConnect>,
     /// How long all of them may take together, their names included.
     time: Duration,
-    hosts: Vec<HostAddress>,
+    members: Vec<HostAddress>,
     /// The place in the list of the one that was last connected to, and its address: both are tried first.
     last_good: Mutex<(usize, Option<IpAddr>)>,
     /// Whether settings can be given with the start of a connection: some poolers refuse them.
@@ -68,20 +68,20 @@ type Connected = (Client, Made, HostAddress);
 
 impl Hosts {
     pub(crate) fn new(config: Config, tls: Option<MakeRustlsConnect>, time: Duration) -> Self {
-        let (hosts, last_good) = (of(&config), Mutex::new((0, None)));
-        Self { config, tls, time, hosts, last_good, takes_options: AtomicBool::new(true), resolve: Box::new(look_up) }
+        let (members, last_good) = (of(&config), Mutex::new((0, None)));
+        Self { config, tls, time, members, last_good, takes_options: AtomicBool::new(true), resolve: Box::new(look_up) }
     }
 
     /// Connects to the first that will do; also, how to reach that one again. What one host leaves of its share is the
     /// others'.
     pub(crate) async fn connect(&self) -> Result<Connected, Error> {
-        let (end, count) = (Instant::now() + self.time, self.hosts.len());
+        let (end, count) = (Instant::now() + self.time, self.members.len());
         let (first, address) = *self.last_good.lock().unwrap_or_else(PoisonError::into_inner);
         let mut failed = None;
         for step in 0..count {
             let place = (first + step) % count;
             let preferred = address.filter(|_| step == 0);
-            match self.connect_to_host(&self.hosts[place], preferred, share(end, count - step)).await {
+            match self.connect_to_host(&self.members[place], preferred, share(end, count - step)).await {
                 Ok(connected) => {
                     let good = (place, connected.2.address);
                     *self.last_good.lock().unwrap_or_else(PoisonError::into_inner) = good;
@@ -286,7 +286,7 @@ mod tests {
         let [one, two, three] = [1, 2, 3].map(|last| IpAddr::from([10, 0, 0, last]));
         let hosts = hosts_of("host=many,10.0.0.9 user=u", Duration::from_secs(4), &[("many", &[one, two, three])]);
         let check = async |place: usize, preferred: Option<IpAddr>, expect: &[IpAddr]| {
-            let found = hosts.addresses(&hosts.hosts[place], preferred).await;
+            let found = hosts.addresses(&hosts.members[place], preferred).await;
             assert_eq!(found.iter().filter_map(|found| found.address).collect::<Vec<_>>(), expect);
         };
         check(0, None, &[one, two, three]).await;
