@@ -60,15 +60,15 @@ async fn a1_the_last_administrator_stays() {
 async fn a4_another_password_ends_the_other_sessions() {
     for (house, cookie) in House::each_locked().await {
         let other = cookie_of(&house.log_in("reader", PASSWORD).await);
-        let patch = |password: &str| json!({ "password": password, "newPassword": "another horse" });
+        let change = |password: &str| json!({ "password": password, "newPassword": "another horse" });
         house.ask(&cookie, "PATCH", "/api/account", &json!({ "newPassword": "another horse" })).await.error(400);
-        house.ask(&cookie, "PATCH", "/api/account", &patch("wrong horse")).await.error(401);
+        house.ask(&cookie, "PATCH", "/api/account", &change("wrong horse")).await.error(401);
         // Nor by the way of administrators, in a session.
         let own = house.ask(&cookie, "GET", "/api/account", &Value::Null).await.ok(200);
         let path = format!("/api/accounts/{}", own["id"]);
         let refused = house.ask(&cookie, "PATCH", &path, &json!({ "password": "another horse" })).await.error(400);
         assert!(refused.contains("`password`"), "{refused}");
-        house.ask(&cookie, "PATCH", "/api/account", &patch(PASSWORD)).await.ok(200);
+        house.ask(&cookie, "PATCH", "/api/account", &change(PASSWORD)).await.ok(200);
         house.ask(&cookie, "GET", "/api/account", &Value::Null).await.ok(200);
         house.ask(&other, "GET", "/api/account", &Value::Null).await.error(401);
         house.log_in("reader", PASSWORD).await.error(401);

@@ -65,10 +65,10 @@ async fn u8_s1_s2_bodies_of_unknown_apps_share_one_memory_budget() {
             answer(request.body("x".repeat(16_000))).await
         };
         // Once it has come, no other of its kind is taken.
-        let mut sent = 0;
+        let mut count = 0;
         while send(target, "none").await.status != 503 {
-            assert!(sent < 500, "the limit is not reached");
-            sent += 1;
+            assert!(count < 500, "the limit is not reached");
+            count += 1;
         }
         // Whoever is known takes no memory of strangers, and neither does a login.
         assert_eq!(send("/reader/api/0/edit-tag", "GoogleLogin").await.text, "OK");
