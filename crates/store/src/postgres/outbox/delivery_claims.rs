@@ -21,10 +21,11 @@ use crate::postgres::{
         pending_webhooks,
         webhook_rows::{columns, readable_at},
     },
-    query, query_opt,
+    query_opt,
     shared::{
         claim_bounds::{self, Position, Scan, Timing},
         errors::reason,
+        plan::query_planned_once,
         values::{DUE_FIRST_MS, Parsed, millis, time, to_u32, usize_to_i64},
     },
     timing,
@@ -438,7 +439,7 @@ const WEBHOOK_AT: usize = 23;
 
 pub(crate) async fn claim(
     store: &PostgresStore,
-    client: &Client,
+    client: &mut Client,
     owner: &str,
     lease: Duration,
     limits: &ClaimLimits,
@@ -477,7 +478,7 @@ pub(crate) async fn claim(
         &candidates.known,
         &candidates.after_id,
     ];
-    let rows = query(client, CLAIM, values).await?;
+    let rows = query_planned_once(client, CLAIM, values).await?;
     let Some(first) = rows.first() else { return Ok(Claimed::default()) };
     let found = found(&scan, (first.get(14), first.get(21), first.get(22)));
     store.bounds.pending().found(&candidates, found);

@@ -103,8 +103,8 @@ impl DeliveryStore for PostgresStore {
     }
 
     async fn claim_deliveries(&self, owner: &str, lease: Duration, limits: &ClaimLimits) -> StoreResult<Claimed> {
-        let client = self.client().await?;
-        delivery_claims::claim(self, &client, owner, lease, limits).await.map_err(store_error)
+        let mut client = self.client().await?;
+        delivery_claims::claim(self, &mut client, owner, lease, limits).await.map_err(store_error)
     }
 
     async fn event_data(&self, event: EventId) -> StoreResult<Option<String>> {

@@ -20,10 +20,8 @@ use crate::postgres::{
     Params, PostgresStore,
     push::subscriptions::{COLUMNS, columns, is_known, subscription_of},
     query_then,
-    shared::errors::store_error,
+    shared::{errors::store_error, plan},
 };
-
-const PLAN_ONCE: &str = include_str!("sql/batches_plan_once.sql");
 
 /// A subscription's feed never changes, it can only go: whoever waits here while that happens finds none, and the
 /// subscription without one.
@@ -142,7 +140,7 @@ impl LockedRows {
         // Boxed, because each holds the next, twice.
         let own = Box::pin(query_then(transaction, locks.subscriptions, which, then));
         let feeds = Box::pin(query_then(transaction, locks.feeds, which, own));
-        let (_, (feeds, (subscriptions, then))) = query_then(transaction, PLAN_ONCE, &[], feeds).await?;
+        let (_, (feeds, (subscriptions, then))) = query_then(transaction, plan::ONCE, &[], feeds).await?;
         let held = |row: &Row| (row.get(0), LockedFeed { url: row.get(1), title: row.get(2) });
         let held = Self {
             waits: locks.waits,

@@ -8,6 +8,7 @@ pub(crate) mod hosts;
 pub(crate) mod lending;
 pub(crate) mod maintenance;
 pub(crate) mod migrate;
+pub(crate) mod plan;
 pub(crate) mod pooler;
 pub(crate) mod read_only;
 pub(crate) mod tls;

@@ -15,7 +15,7 @@ use testkit::{FreshPostgres, fresh_postgres};
 use super::{
     LEASE,
     given_outbox::{RETRY, claim, finished, lease_of, new_webhook, queue},
-    plans::{only_by_index, reset_scans},
+    plans::{self, only_by_index, reset_scans},
 };
 
 /// Often enough for the plans that are kept.
@@ -52,6 +52,37 @@ async fn d4_deliveries_are_found_by_indexes() {
     assert_eq!(probes.iter().map(|job| job.is_probe).collect::<Vec<_>>(), [true]);
     drop(store);
     only_by_index(&database, backends, &["deliveries", "events"]).await;
+}
+
+/// A claim is planned once by a connection, perhaps while nothing waits yet.
+#[tokio::test(flavor = "multi_thread")]
+async fn d4_a_plan_made_for_an_empty_outbox_reads_no_backlog() {
+    let database = fresh_postgres().await;
+    let webhook = database.store.create_webhook(READER, new_webhook()).await.unwrap().id;
+    let backends = reset_scans(&database).await;
+    let store = database.another_store().await;
+    for _ in 0..ROUNDS {
+        assert!(claim(&store, "here", 9).await.is_empty());
+    }
+    // Nobody analyzes it, so no plan is made anew.
+    let sql = format!(
+        "
+ALTER TABLE deliveries SET (autovacuum_enabled = false);
+INSERT INTO events (type, created_at, is_backlog, size, data)
+SELECT 'webhook.test', n, false, 2, '{{}}' FROM generate_series(1, 100) AS n;
+INSERT INTO deliveries (event_id, webhook_id, next_attempt_at, created_at)
+SELECT n, {webhook}, n, n FROM generate_series(1, {BACKLOG}) AS n;"
+    );
+    database.client().await.batch_execute(&sql).await.unwrap();
+    assert_eq!(claim(&store, "here", 9).await.len(), 9);
+    drop(store);
+    let admin = database.client().await;
+    while plans::backends(&admin).await > backends {}
+    let sql = "
+SELECT (SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'deliveries')
+     + (SELECT sum(idx_tup_read)::bigint FROM pg_stat_user_indexes WHERE relname = 'deliveries')";
+    let read: i64 = admin.query_one(sql, &[]).await.unwrap().get(0);
+    assert!((9..1000).contains(&read), "{read} rows of {BACKLOG} were read");
 }
 
 #[tokio::test(flavor = "multi_thread")]
