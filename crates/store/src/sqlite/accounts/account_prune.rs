@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use domain::{AccountId, FeedId, delivery::REMOVED_KEPT};
+use domain::{AccountId, FeedId, account::REMOVED_ACCOUNT_KEPT};
 use rusqlite::{OptionalExtension, Result};
 
 use crate::sqlite::{entries::prune, feeds::follows, figures, outbox::webhooks, shared::writer::WriteTx};
@@ -119,6 +119,6 @@ fn finish(changes: &mut WriteTx<'_>, account: AccountId) -> Result<u64> {
         removed +=
             connection.prepare_cached(&format!("DELETE FROM {table} WHERE account_id = ?"))?.execute([account.0])?;
     }
-    removed += connection.prepare_cached(REMOVE)?.execute((account.0, changes.now() - millis(REMOVED_KEPT)))?;
+    removed += connection.prepare_cached(REMOVE)?.execute((account.0, changes.now() - millis(REMOVED_ACCOUNT_KEPT)))?;
     Ok(count(usize_to_i64(removed)))
 }
