@@ -5,14 +5,14 @@ use domain::{
     entry::Since,
     feed_state::FeedAddress,
     follow::NewFollow,
-    ingest::{Hash, Known, PollResult},
+    ingest::{Document, Hash, Known, PollOutcome, PollResult},
     ports::{FollowOutcome, ImportOutcome, MarkRead, NewFeedOutcome, PruneLimits, UpdateOutcome},
     push::SubscriptionState,
 };
 
 use super::{
     Harness,
-    given::{HOUR, address, entry, fetched, new_feed, new_follow, seed},
+    given::{HOUR, address, document, entry, fetched, new_feed, new_follow, result, seed},
     given_push::{HUB, TOPIC, found, push},
 };
 
@@ -29,6 +29,8 @@ contract! {
     a2_another_url_leaves_the_others_alone,
     a2_another_url_may_be_a_known_feed,
     a2_import_follows_known_feeds,
+    a1_what_a_file_calls_a_feed_is_for_its_account_alone,
+    f1_a_feed_that_was_only_imported_is_fetched_by_who_adds_it,
     a2_entries_of_an_old_url_are_not_for_new_followers,
     a2_entries_that_were_moved_are_not_for_new_followers,
 }
@@ -322,6 +324,59 @@ async fn a2_import_follows_known_feeds(harness: &Harness) {
     assert_eq!(ann.feed(second).await.next_check_at, harness.now());
     let polled = harness.store.polled_feed(known).await.unwrap().unwrap();
     assert_eq!((polled.poll_interval, polled.push_enabled), (Some(1200), true));
+}
+
+async fn a1_what_a_file_calls_a_feed_is_for_its_account_alone(harness: &Harness) {
+    const SITE: &str = "https://anns.example/";
+    let ann = harness.account("ann").await;
+    let of_ann = |url: &str| FeedSeed {
+        title: Some("Ann's".to_owned()),
+        custom_title: Some("Mine".to_owned()),
+        site_url: Some(SITE.to_owned()),
+        ..seed(url)
+    };
+    ann.store.import_feeds(vec![of_ann(URL), of_ann("http://e.org/2")]).await.unwrap();
+    let [one, two] = [URL, "http://e.org/2"].map(|url| ann.store.feed_by_url(url));
+    let (one, two) = (one.await.unwrap().unwrap(), two.await.unwrap().unwrap());
+    let of = async |account: &Harness, feed| {
+        let feed = account.feed(feed).await;
+        [feed.title, feed.custom_title, feed.site_url]
+    };
+    let [title, custom, site] = ["Ann's", "Mine", SITE].map(|text| Some(text.to_owned()));
+    assert_eq!(of(&ann, one).await, [title, custom.clone(), site]);
+    // Somebody else's file names it before it was fetched.
+    harness.store.import_feeds(vec![seed(URL)]).await.unwrap();
+    assert_eq!(of(harness, one).await, [None, None, None]);
+    assert_eq!(of(&ann, one).await, [None, custom.clone(), None]);
+    // It is fetched first, and its document says neither.
+    let job = ann.claim(two).await;
+    let nameless = Document { title: None, ..document(vec![]) };
+    harness.finish(result(&job, PollOutcome::Fetched(nameless))).await;
+    assert_eq!(of(&ann, two).await, [None, custom, None]);
+    harness.follow("http://e.org/2").await;
+    assert_eq!(of(harness, two).await, [None, None, None]);
+}
+
+async fn f1_a_feed_that_was_only_imported_is_fetched_by_who_adds_it(harness: &Harness) {
+    let ann = harness.account("ann").await;
+    ann.store.import_feeds(vec![FeedSeed { push_enabled: false, ..seed(URL) }]).await.unwrap();
+    let feed = ann.store.feed_by_url(URL).await.unwrap().unwrap();
+    assert_eq!(harness.store.follow(new_follow(URL)).await.unwrap(), FollowOutcome::NotKnown);
+    assert_eq!(harness.store.feeds().await.unwrap(), []);
+    let job = ann.claim(feed).await;
+    let mut new = new_feed(URL, vec![entry("1"), entry("2")]);
+    new.document.found = Some(found(&[HUB], Some(TOPIC), "token"));
+    let added = harness.add_feed(new).await;
+    assert_eq!((added.id, added.title.as_deref(), added.unread_count), (feed, Some("Title"), 2));
+    assert_eq!((added.last_fetched_at, added.next_check_at), (Some(harness.now()), harness.after(3600)));
+    assert_eq!(harness.current(feed).await.state, SubscriptionState::Pending);
+    for account in [harness, &ann] {
+        assert_eq!((account.unread_of(feed).await, account.all().await.len()), (2, 2));
+    }
+    assert!(!harness.finish(fetched(&job, vec![entry("1"), entry("late")])).await.applied, "it was asked before");
+    assert_eq!(ann.poll(feed, vec![entry("1"), entry("2"), entry("3")]).await.new, 1);
+    let bob = harness.account("bob").await;
+    assert_eq!(bob.follow(URL).await.unread_count, 3);
 }
 
 /// They may have been meant for whoever knows a secret address, or be forged.
