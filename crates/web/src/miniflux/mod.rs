@@ -149,7 +149,9 @@ async fn admit(state: &AppState, request: Request) -> ApiResult<Request> {
         Some(Credentials::Token(token)) => app_actor(state, &from, AppKey::Token(&token)).await?,
         Some(Credentials::Named { name, secret }) => {
             if is_foreign_form(&parts.method, &parts.uri, &parts.headers, &state.settings) {
-                return Err(ApiError::Forbidden("web pages of other sites may send JSON alone with a name and a password"));
+                return Err(ApiError::Forbidden(
+                    "web pages of other sites may send JSON alone with a name and a password",
+                ));
             }
             app_actor(state, &from, AppKey::Named { name: &name, secret: &secret }).await?
         }

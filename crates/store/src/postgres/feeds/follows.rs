@@ -199,6 +199,7 @@ async fn hand_over(
     if !entries.is_empty() {
         long_work(transaction).await?;
         execute(transaction, HAND_OVER, &[&feed.0, &account.0, &now, &unread]).await?;
+        prune::end_keeping(transaction, feed).await?;
     }
     Ok(unread)
 }
@@ -292,9 +293,11 @@ pub(crate) async fn end(
     let mut log = ChangeLog::default();
     let gone = query(transaction, FORGET, &[&feed.0, &account.0, &limit.map(u64_to_i64)]).await?;
     let is_piece = limit.is_some_and(|limit| gone.len() as u64 >= limit);
-    if is_piece || !is_alone {
-        // They are remembered: no poll brings them back.
+    // They are remembered, or kept: no poll brings them back.
+    if !is_alone {
         prune::remove_entries(transaction, &gone).await?;
+    } else if is_piece {
+        prune::remove_all_entries(transaction, &gone).await?;
     }
     if is_piece {
         return Ok((log, gone.len() as u64));

@@ -142,6 +142,7 @@ fn hand_over(connection: &Connection, account: AccountId, feed: FeedId, now: i64
     let ids = serde_json::Value::from(unread.as_slice()).to_string();
     if connection.prepare_cached(HAND_OVER)?.execute((feed.0, account.0, now, ids))? > 0 {
         connection.prepare_cached(COUNT)?.execute((feed.0, account.0, usize_to_i64(unread.len())))?;
+        prune::end_keeping(connection, feed)?;
     }
     Ok(unread)
 }

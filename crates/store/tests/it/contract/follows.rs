@@ -21,6 +21,7 @@ contract! {
     a2_add_feed_follows_what_is_there_meanwhile,
     a2_last_follower_removes_the_feed,
     a2_what_only_the_leaver_had_goes,
+    a2_what_was_pruned_is_there_for_a_new_follower,
     a2_shortest_interval_counts,
     a2_push_is_wanted_if_anybody_wants_it,
     a2_credentials_are_never_shared,
@@ -128,6 +129,8 @@ async fn a2_what_only_the_leaver_had_goes(harness: &Harness) {
     let limits = PruneLimits { read_older_than: HOUR, unread_older_than: None, per_feed: 1000, chunk: 100 };
     assert_eq!(harness.store.prune_entries(limits).await.unwrap(), 2);
     assert_eq!((harness.all().await.len(), ann.all().await.len()), (2, 0));
+    // The last document holds them no longer.
+    harness.poll(feed, vec![]).await;
     harness.store.delete_feed(feed).await.unwrap();
     assert_eq!(harness.number("SELECT count(*) FROM entries").await, 0);
     let known = harness.store.known_entries(feed, &[Hash::of(b"1"), Hash::of(b"2")]).await.unwrap();
@@ -136,6 +139,45 @@ async fn a2_what_only_the_leaver_had_goes(harness: &Harness) {
     assert_eq!(ann.unread_titles().await, ["3"]);
     let search = EntryFilter { search: domain::Search::parse("2").unwrap(), ..EntryFilter::default() };
     assert_eq!(ann.entries(search).await, []);
+}
+
+async fn a2_what_was_pruned_is_there_for_a_new_follower(harness: &Harness) {
+    let rows = async |statement: &str| harness.number(&format!("SELECT {statement}")).await;
+    let counted = async || (rows("count(*) FROM entries").await, rows("max(entry_count) FROM feeds").await);
+    let limits = PruneLimits { read_older_than: HOUR, unread_older_than: None, per_feed: 1000, chunk: 100 };
+    let feed = harness.add(URL, vec![entry("old"), entry("1"), entry("2")]).await;
+    harness.poll(feed, vec![entry("1"), entry("2")]).await;
+    harness.store.mark_read(MarkRead::default()).await.unwrap();
+    harness.advance(HOUR * 2).await;
+    assert_eq!(harness.store.prune_entries(limits).await.unwrap(), 3);
+    assert_eq!((harness.all().await, counted().await), (vec![], (2, 0)), "kept, and counted nowhere");
+    let identities = ["old", "1", "2"].map(|guid| Hash::of(guid.as_bytes()));
+    let known = harness.store.known_entries(feed, &identities).await.unwrap();
+    assert!(identities.iter().all(|identity| matches!(known[identity][..], [Known::Pruned(..)])), "{known:?}");
+
+    let (ann, bob) = (harness.account("ann").await, harness.account("bob").await);
+    assert_eq!(ann.follow(URL).await.unread_count, 2);
+    bob.store.import_feeds(vec![seed(URL)]).await.unwrap();
+    for account in [&ann, &bob] {
+        assert_eq!((account.unread_titles().await.len(), account.all().await.len()), (2, 2));
+    }
+    let search = EntryFilter { search: domain::Search::parse("2").unwrap(), ..EntryFilter::default() };
+    assert_eq!((ann.entries(search.clone()).await.len(), harness.entries(search).await.len()), (1, 0));
+    assert_eq!((harness.all().await, counted().await), (vec![], (2, 2)));
+    assert_eq!(harness.poll(feed, vec![entry("1"), entry("2"), entry("3")]).await.new, 1);
+    assert_eq!((harness.unread_titles().await, ann.unread_of(feed).await), (vec!["3".to_owned()], 3));
+
+    // Who leaves takes nothing of that away, and what the feed no longer holds goes.
+    bob.store.delete_feed(feed).await.unwrap();
+    ann.store.delete_feed(feed).await.unwrap();
+    assert_eq!(counted().await, (3, 1));
+    harness.poll(feed, vec![entry("2"), entry("3")]).await;
+    assert_eq!(counted().await, (2, 1));
+    assert_eq!(harness.poll(feed, vec![entry("1"), entry("2"), entry("3")]).await.new, 1, "it is new again");
+    harness.store.delete_feed(feed).await.unwrap();
+    for table in ["feeds", "entries", "entry_bodies", "entry_words", "entry_states"] {
+        assert_eq!(rows(&format!("count(*) FROM {table}")).await, 0, "{table}");
+    }
 }
 
 async fn a2_shortest_interval_counts(harness: &Harness) {
