@@ -1,5 +1,5 @@
-//! Following: what a new entry costs whose feed ten thousand accounts follow, beside the same with one; how long others wait
-//! meanwhile; and what the page of one account costs beside ninety-nine others.
+//! Following: what a new entry costs whose feed ten thousand accounts follow, polled and pushed, beside the same with one; how
+//! long others wait meanwhile; and what the page of one account costs beside a hundred others.
 
 use std::{
     sync::{
@@ -11,12 +11,13 @@ use std::{
 
 use anyhow::Context;
 use domain::{
-    AccountId, EntryFilter, FeedId,
+    AccountId, EntryFilter, FeedId, SubscriptionId,
     account::{AccountName, NewAccount, READER},
     feed_state::FeedAddress,
     follow::NewFollow,
     ingest::{Document, IncomingEntry, PollOutcome},
-    ports::{FollowOutcome, Store},
+    ports::{FollowOutcome, Store, Viewer},
+    push::{Push, PushStored},
 };
 use futures_util::{StreamExt, TryStreamExt, stream};
 use tokio::time::Instant;
@@ -27,7 +28,7 @@ use crate::{
     pages::entry,
     poll::seed,
     postgres, process,
-    push::subscriptions::finish,
+    push::subscriptions::{Plan, finish, secret},
     report::{Rating, Table, Tally},
 };
 
@@ -46,6 +47,9 @@ const FEEDS: usize = 400;
 const PAGES: usize = 31;
 const PAGE_GROWTH_MAX: f64 = 1.3;
 
+/// Where the feeds are.
+const FEEDS_URL: &str = "https://example.org/feeds";
+
 /// Calls of the store at once while it is filled.
 const AT_ONCE: usize = 32;
 
@@ -53,21 +57,21 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let title = format!(
-        "follows: {PUBLISHED} documents with one new entry each, from the poll's end until all followers have it\n\
+        "follows: {PUBLISHED} polls and pushes with one new entry each, from a poll's end or a push until all followers have it\n\
          CPU ms: of this process and of the database; another write: the longest that one of another account waits meanwhile"
     );
     let mut table = Table::new(title, &["", "median ms", "longest ms", "CPU ms each", "another write, ms", "limit ms"]);
     for kind in ["SQLite", "PostgreSQL"] {
-        for followers in FOLLOWERS {
-            let location = location(kind, folder.path(), &format!("bench_follows_{followers}"))?;
-            let cost = runtime.block_on(publish(&location, followers))?;
+        for (way, followers) in WAYS.into_iter().flat_map(|way| FOLLOWERS.map(|followers| (way, followers))) {
+            let location = location(kind, folder.path(), &format!("bench_follows_{}_{followers}", way.name()))?;
+            let cost = runtime.block_on(publish(&location, way, followers))?;
             let (rating, limit) = if followers == 1 {
                 (Rating::None, String::new())
             } else {
                 (Rating::of(cost.longest_ms <= TO_ALL_MS_MAX), format!("{TO_ALL_MS_MAX:.0}"))
             };
             let cells = [
-                format!("{kind}, {followers} followers"),
+                format!("{kind}, {}, {followers} followers", way.name()),
                 format!("{:.2}", cost.median_ms),
                 format!("{:.2}", cost.longest_ms),
                 format!("{:.2}", cost.cpu_ms),
@@ -117,11 +121,10 @@ struct Cost {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "for people to read")]
-async fn publish(location: &StoreLocation, followers: usize) -> anyhow::Result<Cost> {
+async fn publish(location: &StoreLocation, way: Way, followers: usize) -> anyhow::Result<Cost> {
     let fixture = Fixture::open(location).await?;
     let store = &fixture.store;
-    let feed = import(store.as_ref(), 1).await?[0];
-    store_document(store.as_ref(), feed, 0..BEFORE).await?;
+    let publisher = Publisher::make(store.as_ref(), way).await?;
     let accounts = accounts(store, followers - 1).await?;
     follow(store, &accounts, |_| vec![url(0)]).await?;
     fixture.vacuum_analyze().await?;
@@ -132,7 +135,7 @@ async fn publish(location: &StoreLocation, followers: usize) -> anyhow::Result<C
     let mut took_ms = Vec::new();
     for number in BEFORE..BEFORE + PUBLISHED {
         let begun = Instant::now();
-        store_document(store.as_ref(), feed, 0..=number).await?;
+        publisher.publish(store.as_ref(), number).await?;
         took_ms.push(begun.elapsed().as_secs_f64() * 1e3);
     }
     let cpu_secs = process::cpu_secs() + fixture.database_cpu_secs() - cpu_secs;
@@ -145,6 +148,64 @@ async fn publish(location: &StoreLocation, followers: usize) -> anyhow::Result<C
     took_ms.sort_by(f64::total_cmp);
     let cpu_ms = cpu_secs * 1e3 / PUBLISHED as f64;
     Ok(Cost { median_ms: took_ms[PUBLISHED / 2], longest_ms: took_ms[PUBLISHED - 1], cpu_ms, other_write_ms })
+}
+
+/// How new entries come.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    Polled,
+    Pushed,
+}
+
+const WAYS: [Way; 2] = [Way::Polled, Way::Pushed];
+
+impl Way {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Polled => "polled",
+            Self::Pushed => "pushed",
+        }
+    }
+}
+
+/// Where the entries of the one feed come from.
+enum Publisher {
+    Polled(FeedId),
+    Hub(SubscriptionId),
+}
+
+impl Publisher {
+    /// Of a feed that has some entries.
+    async fn make(store: &dyn Store, way: Way) -> anyhow::Result<Self> {
+        match way {
+            Way::Polled => {
+                let feed = import(store, 1).await?[0];
+                store_document(store, feed, 0..BEFORE).await?;
+                Ok(Self::Polled(feed))
+            }
+            Way::Pushed => {
+                let (hubs, base_url) = (["https://hub.example.org/".to_owned()], "https://reader.example.org");
+                Plan { count: 1, entries: BEFORE, publisher: FEEDS_URL, hubs: &hubs, base_url }.make(store).await?;
+                let subscriptions = store.subscriptions(Viewer::Server).await?;
+                Ok(Self::Hub(subscriptions.first().context("there is a subscription")?.id))
+            }
+        }
+    }
+
+    /// One more entry, after so many.
+    async fn publish(&self, store: &dyn Store, number: usize) -> anyhow::Result<()> {
+        match self {
+            Self::Polled(feed) => store_document(store, *feed, 0..=number).await,
+            Self::Hub(subscription_id) => {
+                let (subscription_id, entry) = (*subscription_id, entry(number));
+                let document = Document { present: vec![entry.key()], entries: vec![entry], ..Document::default() };
+                let push = Push { subscription_id, secret: secret(0), document, poll_in: None };
+                let stored = store.push(push).await?;
+                anyhow::ensure!(matches!(stored, PushStored::Stored(_)), "a push was not stored: {stored:?}");
+                Ok(())
+            }
+        }
+    }
 }
 
 /// The longest that a small write of somebody else takes.
@@ -203,7 +264,7 @@ async fn page_times(store: &dyn Store, account: AccountId) -> anyhow::Result<Vec
 }
 
 pub(crate) fn url(number: usize) -> String {
-    format!("https://example.org/feeds/{number}")
+    format!("{FEEDS_URL}/{number}")
 }
 
 pub(crate) async fn import(store: &dyn Store, feeds: usize) -> anyhow::Result<Vec<FeedId>> {

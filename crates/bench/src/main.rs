@@ -76,7 +76,7 @@ enum Measurement {
     },
     /// The change stream on each store: how soon a commit is heard, in its process and on another node.
     Changes,
-    /// Feeds that many accounts follow, and pages of one account beside others, on each store.
+    /// Polls and pushes of a feed that many accounts follow, and pages of one account beside others, on each store.
     Follows,
     /// Apps of other readers: a first sync, one with nothing new, marking a thousand, on each store, beside a bare walk.
     Sync,

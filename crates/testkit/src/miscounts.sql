@@ -2,7 +2,7 @@
 -- line each. It is one statement, so that it sees one moment, and the same on both stores. Nothing may have been pruned.
 SELECT 'feed ' || f.id || ': entry_count is ' || f.entry_count || ', counted ' || c.counted AS miscount
 FROM feeds f
-JOIN (SELECT f.id, count(e.id) AS counted FROM feeds f LEFT JOIN entries e ON e.feed_id = f.id GROUP BY f.id) c ON c.id = f.id
+JOIN (SELECT f.id, count(e.id) AS counted FROM feeds f LEFT JOIN entries e ON e.feed_id = f.id AND NOT e.is_kept GROUP BY f.id) c ON c.id = f.id
 WHERE f.entry_count <> c.counted
 UNION ALL
 SELECT 'account ' || f.account_id || ', feed ' || f.feed_id || ': unread_count is ' || f.unread_count

@@ -5,7 +5,9 @@
 //!   this machine, and then talk to us as if it were ours (DNS rebinding); it cannot make its name one of these.
 //! - The origin: a request that changes something and comes from a web page must come from one of ours. Programs that
 //!   are no browsers send neither `Origin` nor `Sec-Fetch-Site`, and pass, unless they come with a cookie
-//!   ([`auth`](crate::auth)). The interfaces of other readers, some of whose apps are web pages, know no cookie.
+//!   ([`auth`](crate::auth)). The interfaces of other readers, some of whose apps are web pages, know no cookie; what a
+//!   browser may add by itself all the same, a name and a password, one of them looks at
+//!   ([`miniflux`](crate::miniflux)).
 //!
 //! Hubs call back under any name and without either header. Probes are asked under any name too: balancers and
 //! orchestrators use that of a node, and what they are told is no secret.
@@ -21,6 +23,7 @@ use url::Url;
 use crate::{
     auth::is_app_path,
     error::{ApiError, ApiResult},
+    extract::content_type,
     state::WebSettings,
 };
 
@@ -52,7 +55,7 @@ pub(crate) fn check(method: &Method, uri: &Uri, headers: &HeaderMap, settings: &
     {
         return Err(ApiError::Misdirected(host.clone()));
     }
-    // Apps come with a key of their own at each request, never with what a browser adds by itself.
+    // Apps come with a key of their own at each request.
     if method.is_safe()
         || is_app_path(uri.path())
         || is_our_origin(host.as_deref(), headers, settings.base_url.as_ref())
@@ -60,6 +63,16 @@ pub(crate) fn check(method: &Method, uri: &Uri, headers: &HeaderMap, settings: &
         return Ok(());
     }
     Err(ApiError::Forbidden("web pages of other sites may not change anything here"))
+}
+
+/// Whether a page of another site sends this without having asked whether it may: as a form, or as a script can send what
+/// a form could. A browser adds the name and the password that it knows for this server.
+pub(crate) fn is_foreign_form(method: &Method, uri: &Uri, headers: &HeaderMap, settings: &WebSettings) -> bool {
+    const OF_FORMS: [&str; 3] = ["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"];
+    let host = addressed_host(uri, headers).ok().flatten();
+    *method == Method::POST
+        && content_type(headers).is_none_or(|kind| OF_FORMS.contains(&kind.as_str()))
+        && !is_our_origin(host.as_deref(), headers, settings.base_url.as_ref())
 }
 
 /// Whether a request is one that a server of ours sends to strangers.
@@ -213,6 +226,30 @@ mod tests {
             assert_eq!(status(&Method::POST, "/api/refresh", &headers, &settings), expected, "{headers:?}");
             assert_eq!(status(&Method::POST, "/v1/feeds", &headers, &settings), 200, "{headers:?}");
             assert_eq!(status(&Method::GET, "/api/feeds", &headers, &settings), 200, "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn a4_foreign_forms_are_told_from_what_a_page_has_to_ask_for() {
+        let own = ("origin", "http://localhost:3000");
+        let foreign = ("origin", "https://evil.example");
+        for (method, headers, expect) in [
+            ("POST", vec![foreign], true),
+            ("POST", vec![foreign, ("content-type", "text/plain;charset=UTF-8")], true),
+            ("POST", vec![foreign, ("content-type", "Multipart/Form-Data; boundary=x")], true),
+            ("POST", vec![("sec-fetch-site", "cross-site")], true),
+            ("POST", vec![("origin", "null")], true),
+            ("POST", vec![foreign, ("content-type", "application/json")], false),
+            ("PUT", vec![foreign], false),
+            ("DELETE", vec![foreign], false),
+            ("POST", vec![own], false),
+            ("POST", vec![], false),
+        ] {
+            let named = |(name, value): &(&str, &str)| (name.parse::<HeaderName>().unwrap(), value.parse().unwrap());
+            let headers: HeaderMap = headers.iter().chain([&("host", "localhost:3000")]).map(named).collect();
+            let (method, uri) = (method.parse().unwrap(), "/v1/feeds".parse().unwrap());
+            let is_one = is_foreign_form(&method, &uri, &headers, &WebSettings::default());
+            assert_eq!(is_one, expect, "{method} {headers:?}");
         }
     }
 }

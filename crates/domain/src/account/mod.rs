@@ -5,6 +5,8 @@ mod page_settings;
 mod password;
 mod secret;
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 
 pub use self::{
@@ -20,6 +22,10 @@ pub const READER: AccountId = AccountId(1);
 
 /// Its name, unless it is given another.
 pub const READER_NAME: &str = "reader";
+
+/// How long the row of a removed account is kept, for whoever was let in before that and adds something yet, which goes
+/// with it: a request may take a quarter of an hour.
+pub const REMOVED_ACCOUNT_KEPT: Duration = Duration::from_hours(1);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {

@@ -78,7 +78,7 @@ pub enum FollowOutcome {
     Followed(Box<Feed>),
     /// The account follows it.
     AlreadyThere(FeedId),
-    /// The server has no such feed, or it is somebody's own: it has to be fetched.
+    /// The server has no such feed, it is somebody's own, or it was only imported yet: it has to be fetched.
     NotKnown,
     /// The account has no such folder. Nothing was kept.
     NoSuchFolder,
@@ -202,10 +202,11 @@ pub trait FeedStore {
     /// are there unread, older ones read. A feed with a user and password is never shared.
     async fn follow(&self, account: AccountId, new: NewFollow) -> StoreResult<FollowOutcome>;
     /// Keeps a feed that was just fetched, with its entries, and follows it, in one transaction. One that the server has
-    /// meanwhile is followed as it is.
+    /// meanwhile is followed as it is; of one that was only imported this is the first document, for all who follow it.
     async fn add_feed(&self, account: AccountId, feed: NewFeed) -> StoreResult<NewFeedOutcome>;
     /// Follows many feeds, in one transaction; those that the server has not are kept, not fetched yet and due at once.
-    /// Folders are made as needed.
+    /// Folders are made as needed. Until then they have the title and the site that are given, for this account alone: they
+    /// are forgotten when another follows, or with the first document.
     async fn import_feeds(&self, account: AccountId, feeds: Vec<FeedSeed>) -> StoreResult<Vec<ImportOutcome>>;
     /// Changes what the account wants of a feed that it follows. Another URL, where nobody else follows it, is the same feed
     /// at another address: it forgets validators, failures, hubs and `isGone`, and is due at once. Where others do, or the

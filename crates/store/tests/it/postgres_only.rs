@@ -401,7 +401,7 @@ async fn counts_agree(database: &FreshPostgres) {
     let sql = "
 SELECT feeds.id
 FROM feeds
-WHERE entry_count <> (SELECT count(*) FROM entries WHERE feed_id = feeds.id)
+WHERE entry_count <> (SELECT count(*) FROM entries WHERE feed_id = feeds.id AND NOT is_kept)
    OR NOT EXISTS (SELECT FROM follows WHERE feed_id = feeds.id)
    OR EXISTS (
        SELECT FROM follows
@@ -420,7 +420,7 @@ WHERE entry_count <> (SELECT count(*) FROM entries WHERE feed_id = feeds.id)
    )
    OR EXISTS (
        SELECT FROM entries
-       WHERE feed_id = feeds.id AND NOT EXISTS (SELECT FROM entry_states WHERE entry_id = entries.id)
+       WHERE feed_id = feeds.id AND is_kept = EXISTS (SELECT FROM entry_states WHERE entry_id = entries.id)
    )
    OR EXISTS (
        SELECT FROM accounts

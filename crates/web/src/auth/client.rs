@@ -7,13 +7,9 @@ use ipnet::IpNet;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
-/// What proxies add, each in its own way.
-const FORWARDING: [HeaderName; 4] = [
-    FORWARDED_FOR,
-    HeaderName::from_static("x-real-ip"),
-    HeaderName::from_static("forwarded"),
-    HeaderName::from_static("via"),
-];
+/// What proxies add, each in its own way; besides, whatever begins like the first.
+const FORWARDING: [&str; 3] = ["x-real-ip", "forwarded", "via"];
+const FORWARDING_PREFIX: &str = "x-forwarded-";
 /// Addresses of `X-Forwarded-For` that are looked at.
 const HOPS_MAX: usize = 32;
 
@@ -38,16 +34,20 @@ impl Client {
         let peer = peer.to_canonical();
         let is_proxied = is_trusted(peer, trusted);
         let address = if is_proxied { forwarded_for(peer, headers, trusted) } else { peer };
-        let is_forwarded = FORWARDING.iter().any(|name| headers.contains_key(name));
         let proto = headers.get_all(FORWARDED_PROTO).iter().next_back().and_then(|value| value.to_str().ok());
         let proto = proto.and_then(|list| list.rsplit(',').next()).unwrap_or_default();
         Self {
             address,
-            is_local: peer.is_loopback() && address.is_loopback() && !is_forwarded,
+            is_local: peer.is_loopback() && address.is_loopback() && !headers.keys().any(is_forwarding),
             is_proxied,
             is_https: is_proxied && proto.trim().eq_ignore_ascii_case("https"),
         }
     }
+}
+
+/// Whether a proxy has sent it.
+fn is_forwarding(name: &HeaderName) -> bool {
+    name.as_str().starts_with(FORWARDING_PREFIX) || FORWARDING.contains(&name.as_str())
 }
 
 /// From the right, the first address that is none of our proxies. Whatever stands left of it is its own claim.
@@ -117,9 +117,13 @@ mod tests {
             ("192.168.1.2", None, false, (false, false, false)),
             ("127.0.0.1", Some(("x-forwarded-for", "127.0.0.1")), false, (false, false, false)),
             ("127.0.0.1", Some(("forwarded", "for=_x")), false, (false, false, false)),
-            ("127.0.0.1", Some(("x-forwarded-proto", "https")), false, (true, false, false)),
-            ("127.0.0.1", Some(("x-forwarded-proto", "https")), true, (true, true, true)),
-            ("127.0.0.1", Some(("x-forwarded-proto", "https, http")), true, (true, true, false)),
+            ("127.0.0.1", Some(("x-forwarded-host", "reader.example")), false, (false, false, false)),
+            ("127.0.0.1", Some(("x-forwarded-port", "443")), true, (false, true, false)),
+            ("127.0.0.1", Some(("via", "1.1 proxy")), false, (false, false, false)),
+            ("127.0.0.1", Some(("accept", "*/*")), true, (true, true, false)),
+            ("127.0.0.1", Some(("x-forwarded-proto", "https")), false, (false, false, false)),
+            ("127.0.0.1", Some(("x-forwarded-proto", "https")), true, (false, true, true)),
+            ("127.0.0.1", Some(("x-forwarded-proto", "https, http")), true, (false, true, false)),
         ] {
             let headers: HeaderMap = header
                 .into_iter()

@@ -2,7 +2,9 @@
 //! `{"error_message": ...}`. Folders are its categories; feeds without one are in a category of their own.
 //!
 //! Who asks says so with each request, by `X-Auth-Token` or by a name and a password or token. Cookies do not count, so
-//! pages of any site may ask: they know no more than what their user typed into them.
+//! pages of any site may ask: they know no more than what their user typed into them. A name and a password a browser would
+//! keep and add by itself, for any page, if it were asked for them: so it is not asked, and what a page can send without
+//! having asked first is refused.
 
 mod api_keys;
 mod categories;
@@ -33,6 +35,7 @@ use crate::{
     auth::{AppClient, AppKey, app_actor},
     error::{ApiError, ApiResult},
     middleware,
+    origin::{is_foreign_form, names_its_page},
     state::AppState,
 };
 
@@ -107,6 +110,7 @@ async fn no_method() -> Refused {
 
 /// Lets in whoever says who they are; tells browsers that they may ask.
 async fn authenticate(State(state): State<AppState>, request: Request, next: Next) -> Response {
+    let is_browser = is_browser(request.headers());
     let mut answer = if request.method() == Method::OPTIONS {
         preflight()
     } else {
@@ -116,7 +120,16 @@ async fn authenticate(State(state): State<AppState>, request: Request, next: Nex
         }
     };
     answer.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    if is_browser {
+        // It would ask for a name and a password, and keep them.
+        answer.headers_mut().remove(header::WWW_AUTHENTICATE);
+    }
     answer
+}
+
+fn is_browser(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    names_its_page(headers) || accept.contains("text/html")
 }
 
 /// What a browser asks before it lets a page ask.
@@ -135,6 +148,11 @@ async fn admit(state: &AppState, request: Request) -> ApiResult<Request> {
     let actor = match Credentials::of(&parts.headers) {
         Some(Credentials::Token(token)) => app_actor(state, &from, AppKey::Token(&token)).await?,
         Some(Credentials::Named { name, secret }) => {
+            if is_foreign_form(&parts.method, &parts.uri, &parts.headers, &state.settings) {
+                return Err(ApiError::Forbidden(
+                    "web pages of other sites may send JSON alone with a name and a password",
+                ));
+            }
             app_actor(state, &from, AppKey::Named { name: &name, secret: &secret }).await?
         }
         None => return Err(ApiError::Unauthorized),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deadpool_postgres::Client;
-use domain::{AccountId, FeedId, changes::ChangeLog, delivery::REMOVED_KEPT};
+use domain::{AccountId, FeedId, account::REMOVED_ACCOUNT_KEPT, changes::ChangeLog};
 use tokio_postgres::Error;
 
 use crate::postgres::{
@@ -45,7 +45,7 @@ pub(crate) async fn prune(
             break;
         }
         removed += prune_account(store, client, account, limit - removed).await?;
-        removed += execute(client, REMOVE, &[&account.0, &(now - millis(REMOVED_KEPT))]).await?;
+        removed += execute(client, REMOVE, &[&account.0, &(now - millis(REMOVED_ACCOUNT_KEPT))]).await?;
     }
     Ok(removed)
 }

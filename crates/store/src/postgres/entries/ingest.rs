@@ -15,8 +15,8 @@ use domain::{
     figures::FigureLog,
     follow::LastDocument,
     ingest::{
-        Arrival, Arrivals, Document, Hash, IncomingEntry, KNOWN_OF_IDENTITY_MAX, Known, KnownEntries, KnownEntry,
-        Stored, Traits, is_present, shared,
+        Arrival, Arrivals, Document, EntryKey, Hash, IncomingEntry, KNOWN_OF_IDENTITY_MAX, Known, KnownEntries,
+        KnownEntry, Stored, Traits, is_present, shared,
     },
 };
 use tokio_postgres::{Error, Row, types::ToSql};
@@ -43,6 +43,8 @@ const FORGET: &str = include_str!("sql/ingest_forget.sql");
 const PRUNED: &str = include_str!("sql/ingest_pruned.sql");
 
 const LAST_DOCUMENT: &str = include_str!("sql/ingest_last_document.sql");
+
+const REMOVE_KEPT: &str = "DELETE FROM entries WHERE id = ANY ($1)";
 
 const FORGET_THESE: &str = include_str!("sql/ingest_forget_these.sql");
 
@@ -215,8 +217,9 @@ async fn forget(transaction: &Transaction<'_>, target: Target, document: &Docume
         return Ok(());
     }
     let present: Vec<&[u8]> = document.present.iter().map(|key| key.identity.0.as_slice()).collect();
-    execute(transaction, FORGET, &[&target.feed_id, &present]).await?;
+    let kept = query(transaction, FORGET, &[&target.feed_id, &present]).await?;
     let shared = shared(&document.present);
+    remove_kept(transaction, &kept, &present, &shared).await?;
     if shared.is_empty() {
         return Ok(());
     }
@@ -238,4 +241,27 @@ async fn forget(transaction: &Transaction<'_>, target: Target, document: &Docume
     }
     let params: &[&(dyn ToSql + Sync)] = &[&target.feed_id, &identities, &links, &titles, &fingerprints];
     execute(transaction, FORGET_THESE, params).await.map(drop)
+}
+
+/// The same of entries that are kept although nobody has them: they go.
+async fn remove_kept(
+    transaction: &Transaction<'_>,
+    kept: &[Row],
+    present: &[&[u8]],
+    shared: &HashMap<Hash, Vec<EntryKey>>,
+) -> Result<(), Error> {
+    let is_there = |row: &Row| {
+        let (identity, fingerprint) = (hash(row.get(0)), hash(row.get(3)));
+        let (Some(identity), Some(fingerprint)) = (identity, fingerprint) else { return false };
+        let known = Known::Pruned(Traits { link: row.get(1), title: row.get(2) }, fingerprint);
+        match shared.get(&identity) {
+            Some(keys) => is_present(&known, keys),
+            None => present.contains(&identity.0.as_slice()),
+        }
+    };
+    let gone: Vec<i64> = kept.iter().filter(|row| !is_there(row)).map(|row| row.get(4)).collect();
+    if gone.is_empty() {
+        return Ok(());
+    }
+    execute(transaction, REMOVE_KEPT, &[&gone]).await.map(drop)
 }

@@ -1,9 +1,9 @@
 //! What accounts have of entries that are old, or read and too many, goes, a chunk at a time. An entry goes with the last that
 //! somebody has of it. What is known of it is its identity, kept in the same transaction, so that it does not come back as
-//! new.
+//! new. As long as the last document of its feed holds it, all of it is kept, for whoever begins to follow the feed.
 
 use deadpool_postgres::{Client, Transaction};
-use domain::{changes::ChangeLog, ports::PruneLimits};
+use domain::{FeedId, changes::ChangeLog, ports::PruneLimits};
 use tokio_postgres::{Error, Row};
 
 use crate::postgres::{
@@ -20,6 +20,8 @@ const LOCK_FEEDS: &str = include_str!("sql/prune_lock_feeds.sql");
 const LOCK_FOLLOWS: &str = include_str!("sql/prune_lock_follows.sql");
 
 const REMOVE: &str = include_str!("sql/prune_remove.sql");
+
+const END_KEEPING: &str = include_str!("sql/prune_end_keeping.sql");
 
 const REMOVE_ENTRIES: &str = include_str!("sql/prune_remove_entries.sql");
 
@@ -59,13 +61,28 @@ async fn remove(transaction: &Transaction<'_>, rows: &[Row], unread_before: i64)
     Ok(removed.len() as u64)
 }
 
-/// Removes those of these entries that nobody has any more. Their feeds' rows are locked.
+/// Removes those of these entries that nobody has any more, and remembers them, or keeps them if the last document of their
+/// feed holds them. Their feeds' rows are locked.
 pub(crate) async fn remove_entries(transaction: &Transaction<'_>, left: &[Row]) -> Result<(), Error> {
+    take_out(transaction, left, true).await
+}
+
+/// The same of a feed that will go itself: nothing is kept.
+pub(crate) async fn remove_all_entries(transaction: &Transaction<'_>, left: &[Row]) -> Result<(), Error> {
+    take_out(transaction, left, false).await
+}
+
+async fn take_out(transaction: &Transaction<'_>, left: &[Row], are_kept: bool) -> Result<(), Error> {
     let mut left: Vec<i64> = left.iter().map(|row| row.get(0)).collect();
     left.sort_unstable();
     left.dedup();
     if left.is_empty() {
         return Ok(());
     }
-    execute(transaction, REMOVE_ENTRIES, &[&left]).await.map(drop)
+    execute(transaction, REMOVE_ENTRIES, &[&left, &are_kept]).await.map(drop)
+}
+
+/// Somebody has all entries of a feed again: they count, and none is kept for others.
+pub(crate) async fn end_keeping(transaction: &Transaction<'_>, feed: FeedId) -> Result<(), Error> {
+    execute(transaction, END_KEEPING, &[&feed.0]).await.map(drop)
 }

@@ -20,6 +20,7 @@ use crate::postgres::{
     entries::ingest,
     execute,
     feeds::{folders, follows, id_of, import, one},
+    now_ms,
     outbox::events::{Listeners, payload_feed},
     push::discovery::PushState,
     query_opt,
@@ -68,7 +69,11 @@ pub(crate) async fn add(
     } else {
         let Some(id) = id_of(&transaction, &feed.address, account).await? else { return Ok(None) };
         let begun = follows::begin_at(&transaction, account, id, &feed.address, &settings).await?;
-        let Some(log) = begun else { return Ok(None) };
+        let Some(mut log) = begun else { return Ok(None) };
+        if !follows::is_fetched(&transaction, id).await? {
+            let now = now_ms(&transaction).await?;
+            log.add(store_first(&transaction, id, feed, now).await?);
+        }
         (id, log)
     };
     log.feeds(account, Some(id), 1);
@@ -98,7 +103,7 @@ async fn insert(
     Ok(row.map(|row| (FeedId(row.get(0)), row.get(1))))
 }
 
-/// Stores what was fetched of a feed that is new and has its follower.
+/// Stores what was fetched of a feed that was not before, and has its followers. Whoever polls it just now has lost the lease.
 async fn store_first(transaction: &Transaction<'_>, id: FeedId, feed: &NewFeed, now: i64) -> Result<ChangeLog, Error> {
     let target = Target { feed_id: id.0, claimed_at: now, is_backlog: true, now, trace: None };
     let (change, push) = (FeedStateChange::of_new_feed(feed.next_check_in), PushState::new(&feed.address.url));

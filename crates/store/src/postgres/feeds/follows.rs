@@ -39,6 +39,12 @@ const LOCK: &str = include_str!("sql/follows_lock.sql");
 
 const SETTLE: &str = include_str!("sql/follows_settle.sql");
 
+const IS_FETCHED: &str = "SELECT FROM feeds WHERE id = $1 AND last_fetched_at IS NOT NULL";
+
+/// Of a feed that was never fetched only what somebody's file calls it is known, and the site that it names: they are not for
+/// whoever follows it later.
+const FORGET_SEED: &str = include_str!("sql/follows_forget_seed.sql");
+
 const LAST_DOCUMENT: &str = "SELECT identities, stored_at FROM last_documents WHERE feed_id = $1";
 
 const HELD: &str = include_str!("sql/follows_held.sql");
@@ -72,6 +78,9 @@ pub(crate) async fn follow(
     let Some(id) = id_of(&transaction, &new.address, account).await? else {
         return Ok(Some(FollowOutcome::NotKnown));
     };
+    if !is_fetched(&transaction, id).await? {
+        return Ok(Some(FollowOutcome::NotKnown));
+    }
     let (folder_id, custom_title) = (new.folder_id, new.custom_title.clone());
     let settings = FollowSettings { folder_id, custom_title, poll_interval: None, push_enabled: true };
     let Some(mut log) = begin_at(&transaction, account, id, &new.address, &settings).await? else { return Ok(None) };
@@ -99,6 +108,11 @@ pub(crate) async fn followed_at(
 /// What a feed with this URL may be found by, for this account.
 pub(crate) fn hashes_of(account: AccountId, url: &str) -> [Vec<u8>; 3] {
     crate::values::url_hashes(url, account).map(Vec::from)
+}
+
+/// Whether a feed has been fetched, and not only imported.
+pub(crate) async fn is_fetched(client: &impl GenericClient, feed: FeedId) -> Result<bool, Error> {
+    Ok(query_opt(client, IS_FETCHED, &[&feed.0]).await?.is_some())
 }
 
 /// Whether nobody else follows a feed.
@@ -163,6 +177,7 @@ pub(crate) async fn begin(
     now: i64,
 ) -> Result<ChangeLog, Error> {
     insert(transaction, account, &[(feed, settings.clone())], now).await?;
+    execute(transaction, FORGET_SEED, &[&feed.0]).await?;
     let mut log = settle(transaction, feed, settings.poll_interval, now).await?;
     let unread = hand_over(transaction, account, feed, now).await?;
     log.deliveries_if(record_backlog(transaction, account, feed, &unread, now).await?);
@@ -184,6 +199,7 @@ async fn hand_over(
     if !entries.is_empty() {
         long_work(transaction).await?;
         execute(transaction, HAND_OVER, &[&feed.0, &account.0, &now, &unread]).await?;
+        prune::end_keeping(transaction, feed).await?;
     }
     Ok(unread)
 }
@@ -277,9 +293,11 @@ pub(crate) async fn end(
     let mut log = ChangeLog::default();
     let gone = query(transaction, FORGET, &[&feed.0, &account.0, &limit.map(u64_to_i64)]).await?;
     let is_piece = limit.is_some_and(|limit| gone.len() as u64 >= limit);
-    if is_piece || !is_alone {
-        // They are remembered: no poll brings them back.
+    // They are remembered, or kept: no poll brings them back.
+    if !is_alone {
         prune::remove_entries(transaction, &gone).await?;
+    } else if is_piece {
+        prune::remove_all_entries(transaction, &gone).await?;
     }
     if is_piece {
         return Ok((log, gone.len() as u64));

@@ -9,7 +9,7 @@ use crate::migrations::{Applied, Migration, checksum_of, missing};
 use crate::postgres::shared::errors;
 
 /// In order: number and name are the same as on SQLite.
-const MIGRATIONS: [Migration; 13] = [
+const MIGRATIONS: [Migration; 14] = [
     (1, "0001_accounts", include_str!("../../../migrations/postgres/0001_accounts.sql")),
     (2, "0002_feeds_and_entries", include_str!("../../../migrations/postgres/0002_feeds_and_entries.sql")),
     (3, "0003_subscriptions", include_str!("../../../migrations/postgres/0003_subscriptions.sql")),
@@ -23,6 +23,7 @@ const MIGRATIONS: [Migration; 13] = [
     (11, "0011_maintenance", include_str!("../../../migrations/postgres/0011_maintenance.sql")),
     (12, "0012_marks_by_id", include_str!("../../../migrations/postgres/0012_marks_by_id.sql")),
     (13, "0013_app_sessions", include_str!("../../../migrations/postgres/0013_app_sessions.sql")),
+    (14, "0014_kept_entries", include_str!("../../../migrations/postgres/0014_kept_entries.sql")),
 ];
 
 /// The lock of whoever migrates: `piRSSoni` as a number, so that it is no one else's.

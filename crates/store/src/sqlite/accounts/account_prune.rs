@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use domain::{AccountId, FeedId, delivery::REMOVED_KEPT};
+use domain::{AccountId, FeedId, account::REMOVED_ACCOUNT_KEPT};
 use rusqlite::{OptionalExtension, Result};
 
 use crate::sqlite::{entries::prune, feeds::follows, figures, outbox::webhooks, shared::writer::WriteTx};
@@ -88,15 +88,21 @@ fn next_follow(changes: &mut WriteTx<'_>, account: AccountId) -> Result<Option<(
 
 /// Removes so many entries of a feed that nobody else follows.
 fn shrink(changes: &mut WriteTx<'_>, account: AccountId, feed: FeedId, limit: u64) -> Result<u64> {
-    forget(changes, account, ENTRIES, feed.0, limit)
+    let entries = forget(changes, account, ENTRIES, feed.0, limit)?;
+    let forgotten = count(usize_to_i64(entries.len()));
+    prune::remove_all_entries(changes, entries)?;
+    Ok(forgotten)
 }
 
 fn forget_states(changes: &mut WriteTx<'_>, account: AccountId, limit: u64) -> Result<u64> {
-    forget(changes, account, STATES, account.0, limit)
+    let entries = forget(changes, account, STATES, account.0, limit)?;
+    let forgotten = count(usize_to_i64(entries.len()));
+    prune::remove_entries(changes, entries)?;
+    Ok(forgotten)
 }
 
-/// Forgets what an account had of so many entries, and removes those that nobody has any more.
-fn forget(changes: &mut WriteTx<'_>, account: AccountId, entries_of: &str, id: i64, limit: u64) -> Result<u64> {
+/// Forgets what an account had of so many entries; returns which.
+fn forget(changes: &mut WriteTx<'_>, account: AccountId, entries_of: &str, id: i64, limit: u64) -> Result<Vec<i64>> {
     let connection = changes.connection;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut states = connection.prepare_cached(entries_of)?;
@@ -105,9 +111,7 @@ fn forget(changes: &mut WriteTx<'_>, account: AccountId, entries_of: &str, id: i
     for entry in &entries {
         forget.execute((entry, account.0))?;
     }
-    let forgotten = count(usize_to_i64(entries.len()));
-    prune::remove_entries(changes, entries)?;
-    Ok(forgotten)
+    Ok(entries)
 }
 
 /// What is small goes at once, also what was made while the account was removed.
@@ -119,6 +123,6 @@ fn finish(changes: &mut WriteTx<'_>, account: AccountId) -> Result<u64> {
         removed +=
             connection.prepare_cached(&format!("DELETE FROM {table} WHERE account_id = ?"))?.execute([account.0])?;
     }
-    removed += connection.prepare_cached(REMOVE)?.execute((account.0, changes.now() - millis(REMOVED_KEPT)))?;
+    removed += connection.prepare_cached(REMOVE)?.execute((account.0, changes.now() - millis(REMOVED_ACCOUNT_KEPT)))?;
     Ok(count(usize_to_i64(removed)))
 }

@@ -29,6 +29,8 @@ pub(crate) const KNOWN: &str = include_str!("sql/ingest_known.sql");
 
 const PRUNED: &str = include_str!("sql/ingest_pruned.sql");
 
+pub(crate) const KEPT: &str = include_str!("sql/ingest_kept.sql");
+
 const FORGET: &str = include_str!("sql/ingest_forget.sql");
 
 const LAST_DOCUMENT: &str = include_str!("sql/ingest_last_document.sql");
@@ -81,8 +83,11 @@ pub(crate) fn store_document(
     feed_rows::write_state(connection, target, change, document, stored.new)?;
     let present = LastDocument::to_bytes(&document.present);
     connection.prepare_cached(LAST_DOCUMENT)?.execute((target.feed_id, present, target.now))?;
-    if has_pruned && document.is_complete {
-        forget(connection, target.feed_id, &document.present)?;
+    if document.is_complete {
+        if has_pruned {
+            forget(connection, target.feed_id, &document.present)?;
+        }
+        remove_kept(changes, target.feed_id, &document.present)?;
     }
     // With the title that it has now.
     entry_events::record_entries(changes, target, &interest, &events)?;
@@ -173,17 +178,24 @@ fn known(connection: &Connection, feed_id: i64, identities: &HashSet<Hash>, has_
     let mut known = KnownEntries::with_capacity(identities.len());
     for identity in identities {
         let rows = entries.query_map((feed_id, identity.0, KNOWN_OF_IDENTITY_MAX), |row| {
+            let (traits, fingerprint) = (Traits { link: row.get(1)?, title: row.get(2)? }, Hash(row.get(3)?));
+            if row.get(7)? {
+                return Ok(Known::Pruned(traits, fingerprint));
+            }
             Ok(Known::Entry(KnownEntry {
                 id: EntryId(row.get(0)?),
-                traits: Traits { link: row.get(1)?, title: row.get(2)? },
-                fingerprint: Hash(row.get(3)?),
+                traits,
+                fingerprint,
                 updated_at: row.get::<_, Option<i64>>(4)?.map(time),
                 changed_at: time(row.get(5)?),
                 is_thin: row.get(6)?,
             }))
         })?;
-        let mut of_identity = rows.collect::<Result<Vec<_>>>()?;
+        let rows = rows.collect::<Result<Vec<_>>>()?;
+        let (mut of_identity, kept): (Vec<_>, Vec<_>) =
+            rows.into_iter().partition(|known| matches!(known, Known::Entry(_)));
         of_identity.reverse();
+        of_identity.extend(kept);
         if has_pruned {
             of_identity.extend(pruned(connection, feed_id, *identity)?);
         }
@@ -220,6 +232,31 @@ fn forget(connection: &Connection, feed_id: i64, present: &[EntryKey]) -> Result
         for gone in pruned(connection, feed_id, identity)?.iter().filter(|pruned| !is_present(pruned, &keys)) {
             let (traits, fingerprint) = gone.version();
             forget.execute((feed_id, identity.0, traits.link, traits.title, fingerprint.0))?;
+        }
+    }
+    Ok(())
+}
+
+/// The same of entries that are kept although nobody has them: they go.
+fn remove_kept(changes: &mut WriteTx<'_>, feed_id: i64, present: &[EntryKey]) -> Result<()> {
+    let mut kept = changes.connection.prepare_cached(KEPT)?;
+    let kept = kept.query_map([feed_id], |row| {
+        let known = Known::Pruned(Traits { link: row.get(2)?, title: row.get(3)? }, Hash(row.get(4)?));
+        Ok((row.get::<_, i64>(0)?, Hash(row.get(1)?), known))
+    })?;
+    let kept: Vec<(i64, Hash, Known)> = kept.collect::<Result<_>>()?;
+    if kept.is_empty() {
+        return Ok(());
+    }
+    let (identities, shared) = (present.iter().map(|key| key.identity).collect::<HashSet<_>>(), shared(present));
+    for (id, identity, known) in kept {
+        let is_there = match shared.get(&identity) {
+            Some(keys) => is_present(&known, keys),
+            None => identities.contains(&identity),
+        };
+        if !is_there {
+            changes.connection.prepare_cached("DELETE FROM entries WHERE id = ?")?.execute([id])?;
+            changes.words.remove(id);
         }
     }
     Ok(())

@@ -1,9 +1,13 @@
 //! What is old, or read and too much, goes, a chunk at a time: found by a reader, removed by the writer. What
-//! is known of it is its identity, kept in the same transaction, so that it does not come back as new.
+//! is known of it is its identity, kept in the same transaction, so that it does not come back as new. As long as the last
+//! document of its feed holds it, all of it is kept, for whoever begins to follow the feed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::ports::{PruneLimits, StoreResult};
+use domain::{
+    FeedId,
+    ports::{PruneLimits, StoreResult},
+};
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 
 use crate::sqlite::{
@@ -22,6 +26,11 @@ pub(crate) const FIRST_BEYOND: &str = include_str!("sql/prune_first_beyond.sql")
 pub(crate) const BEYOND: &str = include_str!("sql/prune_beyond.sql");
 
 const REMOVE: &str = include_str!("sql/prune_remove.sql");
+
+pub(crate) const KEEP: &str = include_str!("sql/prune_keep.sql");
+
+pub(crate) const END_KEEPING: &str =
+    "UPDATE entries INDEXED BY entries_kept SET is_kept = 0 WHERE feed_id = ? AND is_kept = 1";
 
 pub(crate) const REMOVE_ENTRY: &str = include_str!("sql/prune_remove_entry.sql");
 
@@ -98,24 +107,49 @@ fn remove(changes: &mut WriteTx<'_>, states: &BTreeSet<State>, unread_before: i6
     Ok(count)
 }
 
-/// Removes those of these entries that nobody has any more, and remembers them.
+/// Removes those of these entries that nobody has any more, and remembers them, or keeps them if the last document of their
+/// feed holds them. None of them is kept so far.
 pub(crate) fn remove_entries(changes: &mut WriteTx<'_>, ids: impl IntoIterator<Item = i64>) -> Result<()> {
+    take_out(changes, ids, true)
+}
+
+/// The same of a feed that will go itself: nothing is kept.
+pub(crate) fn remove_all_entries(changes: &mut WriteTx<'_>, ids: impl IntoIterator<Item = i64>) -> Result<()> {
+    take_out(changes, ids, false)
+}
+
+fn take_out(changes: &mut WriteTx<'_>, ids: impl IntoIterator<Item = i64>, are_kept: bool) -> Result<()> {
     let connection = changes.connection;
     let mut by_feed: BTreeMap<i64, i64> = BTreeMap::new();
+    let mut keep = connection.prepare_cached(KEEP)?;
     let mut remove = connection.prepare_cached(REMOVE_ENTRY)?;
     let mut remember = connection.prepare_cached(REMEMBER)?;
     for id in ids {
+        let kept = if are_kept { keep.query_row([id], |row| row.get(0)).optional()? } else { None };
+        if let Some(feed) = kept {
+            *by_feed.entry(feed).or_default() += 1;
+            continue;
+        }
         let row = remove.query_row([id], |row| {
             let recognised_by: ([u8; 16], i64, i64, [u8; 16]) = (row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?);
-            Ok((row.get(0)?, recognised_by))
+            Ok((row.get(0)?, recognised_by, row.get::<_, bool>(5)?))
         });
-        let Some((feed, (identity, link, title, fingerprint))) = row.optional()? else { continue };
+        let Some((feed, (identity, link, title, fingerprint), was_kept)) = row.optional()? else { continue };
         remember.execute((feed, identity, link, title, fingerprint))?;
         changes.words.remove(id);
-        *by_feed.entry(feed).or_default() += 1;
+        *by_feed.entry(feed).or_default() += i64::from(!was_kept);
     }
     for (feed, entries) in by_feed {
         connection.prepare_cached(COUNT)?.execute((feed, entries))?;
+    }
+    Ok(())
+}
+
+/// Somebody has all entries of a feed again: they count, and none is kept for others.
+pub(crate) fn end_keeping(connection: &Connection, feed: FeedId) -> Result<()> {
+    let again = connection.prepare_cached(END_KEEPING)?.execute([feed.0])?;
+    if again > 0 {
+        connection.prepare_cached(COUNT)?.execute((feed.0, -usize_to_i64(again)))?;
     }
     Ok(())
 }

@@ -43,8 +43,12 @@ pub(crate) fn add(changes: &mut WriteTx<'_>, account: AccountId, feed: &mut NewF
     let settings = FollowSettings { folder_id, custom_title, poll_interval: None, push_enabled: true };
     let id = match id_of(connection, &feed.address, account)? {
         Some(known) => {
+            let is_fetched = follows::is_fetched(connection, known)?;
             follows::begin(changes, account, known, &settings)?;
             changes.log.feeds(account, Some(known), 1);
+            if !is_fetched {
+                store_first(changes, known, feed)?;
+            }
             known
         }
         None => keep(changes, account, feed, &settings)?,
@@ -64,11 +68,17 @@ fn keep(
     let seed = FeedSeed::new(feed.address.clone());
     let id = insert(changes.connection, account, &seed, now, now + millis(feed.next_check_in))?;
     follows::insert(changes.connection, account, id, settings, now)?;
+    changes.log.feeds(account, Some(id), 1);
+    store_first(changes, id, feed)?;
+    Ok(id)
+}
+
+/// Stores what was fetched of a feed that was not before, and has its followers. Whoever polls it just now has lost the lease.
+fn store_first(changes: &mut WriteTx<'_>, id: FeedId, feed: &mut NewFeed) -> Result<()> {
+    let now = changes.now();
     let target = Target { feed_id: id.0, claimed_at: now, is_backlog: true, now, trace: None };
     let change = FeedStateChange::of_new_feed(feed.next_check_in);
-    changes.log.feeds(account, Some(id), 1);
-    ingest::store_document(changes, target, change, &PushState::new(&feed.address.url), &mut feed.document)?;
-    Ok(id)
+    ingest::store_document(changes, target, change, &PushState::new(&feed.address.url), &mut feed.document).map(drop)
 }
 
 /// Keeps a feed that was not fetched yet, due at once, with its first follower.

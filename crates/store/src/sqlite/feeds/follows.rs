@@ -23,6 +23,12 @@ const INSERT: &str = include_str!("sql/follows_insert.sql");
 
 pub(crate) const SETTLE: &str = include_str!("sql/follows_settle.sql");
 
+const IS_FETCHED: &str = "SELECT 1 FROM feeds WHERE id = ? AND last_fetched_at IS NOT NULL";
+
+/// Of a feed that was never fetched only what somebody's file calls it is known, and the site that it names: they are not for
+/// whoever follows it later.
+const FORGET_SEED: &str = include_str!("sql/follows_forget_seed.sql");
+
 const LAST_DOCUMENT: &str = "SELECT identities, stored_at FROM last_documents WHERE feed_id = ?";
 
 pub(crate) const HELD: &str = include_str!("sql/follows_held.sql");
@@ -54,7 +60,11 @@ pub(crate) fn follow(changes: &mut WriteTx<'_>, account: AccountId, new: &NewFol
     if let Some(id) = followed(connection, account, &new.address.url)?.first() {
         return Ok(FollowOutcome::AlreadyThere(*id));
     }
-    let Some(feed) = id_of(connection, &new.address, account)? else { return Ok(FollowOutcome::NotKnown) };
+    let known = id_of(connection, &new.address, account)?;
+    let Some(feed) = known else { return Ok(FollowOutcome::NotKnown) };
+    if !is_fetched(connection, feed)? {
+        return Ok(FollowOutcome::NotKnown);
+    }
     let (folder_id, custom_title) = (new.folder_id, new.custom_title.clone());
     begin(
         changes,
@@ -72,6 +82,11 @@ pub(crate) fn followed(connection: &Connection, account: AccountId, url: &str) -
     let [shared, own, moved] = url_hashes(url, account);
     let values = (account.0, shared, own, moved);
     connection.prepare_cached(BY_URL)?.query_map(values, |row| row.get(0).map(FeedId))?.collect()
+}
+
+/// Whether a feed has been fetched, and not only imported.
+pub(crate) fn is_fetched(connection: &Connection, feed: FeedId) -> Result<bool> {
+    connection.prepare_cached(IS_FETCHED)?.exists([feed.0])
 }
 
 /// Whether nobody else follows a feed.
@@ -107,6 +122,7 @@ pub(crate) fn begin(
     settings: &FollowSettings,
 ) -> Result<()> {
     insert(changes.connection, account, feed, settings, changes.now())?;
+    changes.connection.prepare_cached(FORGET_SEED)?.execute([feed.0])?;
     settle(changes, feed, settings.poll_interval)?;
     let unread = hand_over(changes.connection, account, feed, changes.now())?;
     entry_events::record_backlog(changes, account, feed, &unread)
@@ -126,6 +142,7 @@ fn hand_over(connection: &Connection, account: AccountId, feed: FeedId, now: i64
     let ids = serde_json::Value::from(unread.as_slice()).to_string();
     if connection.prepare_cached(HAND_OVER)?.execute((feed.0, account.0, now, ids))? > 0 {
         connection.prepare_cached(COUNT)?.execute((feed.0, account.0, usize_to_i64(unread.len())))?;
+        prune::end_keeping(connection, feed)?;
     }
     Ok(unread)
 }

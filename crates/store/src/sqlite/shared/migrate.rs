@@ -8,7 +8,7 @@ use crate::OpenError;
 use crate::migrations::{Applied, Migration, checksum_of, missing};
 
 /// In order: number and name are the same as on PostgreSQL.
-const MIGRATIONS: [Migration; 13] = [
+const MIGRATIONS: [Migration; 14] = [
     (1, "0001_accounts", include_str!("../../../migrations/sqlite/0001_accounts.sql")),
     (2, "0002_feeds_and_entries", include_str!("../../../migrations/sqlite/0002_feeds_and_entries.sql")),
     (3, "0003_subscriptions", include_str!("../../../migrations/sqlite/0003_subscriptions.sql")),
@@ -22,6 +22,7 @@ const MIGRATIONS: [Migration; 13] = [
     (11, "0011_maintenance", include_str!("../../../migrations/sqlite/0011_maintenance.sql")),
     (12, "0012_marks_by_id", include_str!("../../../migrations/sqlite/0012_marks_by_id.sql")),
     (13, "0013_app_sessions", include_str!("../../../migrations/sqlite/0013_app_sessions.sql")),
+    (14, "0014_kept_entries", include_str!("../../../migrations/sqlite/0014_kept_entries.sql")),
 ];
 
 const TABLE: &str = include_str!("sql/migrate_table.sql");

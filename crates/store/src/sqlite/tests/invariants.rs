@@ -46,7 +46,7 @@ WHERE starred_count <> (SELECT count(*) FROM entry_states WHERE account_id = acc
         "
 SELECT count(*)
 FROM feeds
-WHERE entry_count <> (SELECT count(*) FROM entries WHERE feed_id = feeds.id)",
+WHERE entry_count <> (SELECT count(*) FROM entries WHERE feed_id = feeds.id AND is_kept = 0)",
     ),
     (
         "folders",
@@ -68,8 +68,8 @@ WHERE entry_states.feed_id <> entries.feed_id
    OR follows.feed_id IS NULL",
     ),
     (
-        "entries that nobody has",
-        "SELECT count(*) FROM entries WHERE NOT EXISTS (SELECT 1 FROM entry_states WHERE entry_id = entries.id)",
+        "entries that nobody has and that are not kept, or the other way round",
+        "SELECT count(*) FROM entries WHERE is_kept = EXISTS (SELECT 1 FROM entry_states WHERE entry_id = entries.id)",
     ),
     (
         "feeds that nobody follows",

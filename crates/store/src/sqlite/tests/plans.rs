@@ -216,6 +216,9 @@ async fn a2_followers_and_their_states_are_found_by_keys() {
         }
         check(&plan(connection, follows::ORPHANS), "SEARCH entry_states USING PRIMARY KEY (entry_id=?)");
         check(&plan(connection, prune::REMOVE_ENTRY), "SEARCH entry_states USING PRIMARY KEY (entry_id=?)");
+        check(&plan(connection, prune::KEEP), "SEARCH entries USING INTEGER PRIMARY KEY (rowid=?)");
+        check(&plan(connection, prune::END_KEEPING), "INDEX entries_kept (feed_id=?)");
+        check(&plan(connection, ingest::KEPT), "INDEX entries_kept (feed_id=?)");
         check(&plan(connection, feed_changes::UPDATE), "PRIMARY KEY (feed_id=? AND account_id=?)");
         check(&plan(connection, folders::EMPTY), "INDEX states_of_folder (account_id=? AND folder_id=?)");
         let by_url = plan(connection, follows::BY_URL);

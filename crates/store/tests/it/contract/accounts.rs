@@ -25,6 +25,7 @@ contract! {
     a1_an_administrator_is_left,
     a1_a_removed_account_is_gone_at_once,
     a1_what_a_removed_account_had_goes_in_pieces,
+    a1_what_is_added_after_the_removal_goes_too,
     a4_a_session_lasts_while_it_is_used,
     a4_a_session_that_was_not_pruned_yet_begins_anew,
     a4_another_password_ends_other_sessions,
@@ -248,6 +249,22 @@ async fn a1_what_a_removed_account_had_goes_in_pieces(harness: &Harness) {
         assert_eq!(harness.number(&format!("SELECT count(*) FROM {left}")).await, 0, "{left}");
     }
     assert_eq!(harness.store.prune_accounts(LIFETIME, 7).await.unwrap(), 0, "nothing is left");
+}
+
+/// Whoever was let in before that may wait for a publisher for minutes.
+async fn a1_what_is_added_after_the_removal_goes_too(harness: &Harness) {
+    let ann = harness.account("ann").await;
+    done(harness.store.delete_account(ann.id()).await.unwrap());
+    harness.advance(Duration::from_mins(15)).await;
+    harness.prune_accounts().await;
+    let feed = ann.add("http://e.org/1", vec![entry("1")]).await;
+    ann.store.create_folder("Mine").await.unwrap().unwrap();
+    harness.advance(HOUR).await;
+    harness.prune_accounts().await;
+    assert_eq!(harness.store.polled_feed(feed).await.unwrap(), None, "it is polled for nobody");
+    for table in ["feeds", "follows", "entries", "entry_states", "folders", "accounts WHERE id <> 1"] {
+        assert_eq!(harness.number(&format!("SELECT count(*) FROM {table}")).await, 0, "{table}");
+    }
 }
 
 async fn a4_a_session_lasts_while_it_is_used(harness: &Harness) {

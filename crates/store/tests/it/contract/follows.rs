@@ -5,14 +5,14 @@ use domain::{
     entry::Since,
     feed_state::FeedAddress,
     follow::NewFollow,
-    ingest::{Hash, Known, PollResult},
+    ingest::{Document, Hash, Known, PollOutcome, PollResult},
     ports::{FollowOutcome, ImportOutcome, MarkRead, NewFeedOutcome, PruneLimits, UpdateOutcome},
     push::SubscriptionState,
 };
 
 use super::{
     Harness,
-    given::{HOUR, address, entry, fetched, new_feed, new_follow, seed},
+    given::{HOUR, address, document, entry, fetched, new_feed, new_follow, result, seed},
     given_push::{HUB, TOPIC, found, push},
 };
 
@@ -21,6 +21,7 @@ contract! {
     a2_add_feed_follows_what_is_there_meanwhile,
     a2_last_follower_removes_the_feed,
     a2_what_only_the_leaver_had_goes,
+    a2_what_was_pruned_is_there_for_a_new_follower,
     a2_shortest_interval_counts,
     a2_push_is_wanted_if_anybody_wants_it,
     a2_credentials_are_never_shared,
@@ -29,6 +30,8 @@ contract! {
     a2_another_url_leaves_the_others_alone,
     a2_another_url_may_be_a_known_feed,
     a2_import_follows_known_feeds,
+    a1_what_a_file_calls_a_feed_is_for_its_account_alone,
+    f1_a_feed_that_was_only_imported_is_fetched_by_who_adds_it,
     a2_entries_of_an_old_url_are_not_for_new_followers,
     a2_entries_that_were_moved_are_not_for_new_followers,
 }
@@ -126,6 +129,8 @@ async fn a2_what_only_the_leaver_had_goes(harness: &Harness) {
     let limits = PruneLimits { read_older_than: HOUR, unread_older_than: None, per_feed: 1000, chunk: 100 };
     assert_eq!(harness.store.prune_entries(limits).await.unwrap(), 2);
     assert_eq!((harness.all().await.len(), ann.all().await.len()), (2, 0));
+    // The last document holds them no longer.
+    harness.poll(feed, vec![]).await;
     harness.store.delete_feed(feed).await.unwrap();
     assert_eq!(harness.number("SELECT count(*) FROM entries").await, 0);
     let known = harness.store.known_entries(feed, &[Hash::of(b"1"), Hash::of(b"2")]).await.unwrap();
@@ -134,6 +139,45 @@ async fn a2_what_only_the_leaver_had_goes(harness: &Harness) {
     assert_eq!(ann.unread_titles().await, ["3"]);
     let search = EntryFilter { search: domain::Search::parse("2").unwrap(), ..EntryFilter::default() };
     assert_eq!(ann.entries(search).await, []);
+}
+
+async fn a2_what_was_pruned_is_there_for_a_new_follower(harness: &Harness) {
+    let rows = async |statement: &str| harness.number(&format!("SELECT {statement}")).await;
+    let counted = async || (rows("count(*) FROM entries").await, rows("max(entry_count) FROM feeds").await);
+    let limits = PruneLimits { read_older_than: HOUR, unread_older_than: None, per_feed: 1000, chunk: 100 };
+    let feed = harness.add(URL, vec![entry("old"), entry("1"), entry("2")]).await;
+    harness.poll(feed, vec![entry("1"), entry("2")]).await;
+    harness.store.mark_read(MarkRead::default()).await.unwrap();
+    harness.advance(HOUR * 2).await;
+    assert_eq!(harness.store.prune_entries(limits).await.unwrap(), 3);
+    assert_eq!((harness.all().await, counted().await), (vec![], (2, 0)), "kept, and counted nowhere");
+    let identities = ["old", "1", "2"].map(|guid| Hash::of(guid.as_bytes()));
+    let known = harness.store.known_entries(feed, &identities).await.unwrap();
+    assert!(identities.iter().all(|identity| matches!(known[identity][..], [Known::Pruned(..)])), "{known:?}");
+
+    let (ann, bob) = (harness.account("ann").await, harness.account("bob").await);
+    assert_eq!(ann.follow(URL).await.unread_count, 2);
+    bob.store.import_feeds(vec![seed(URL)]).await.unwrap();
+    for account in [&ann, &bob] {
+        assert_eq!((account.unread_titles().await.len(), account.all().await.len()), (2, 2));
+    }
+    let search = EntryFilter { search: domain::Search::parse("2").unwrap(), ..EntryFilter::default() };
+    assert_eq!((ann.entries(search.clone()).await.len(), harness.entries(search).await.len()), (1, 0));
+    assert_eq!((harness.all().await, counted().await), (vec![], (2, 2)));
+    assert_eq!(harness.poll(feed, vec![entry("1"), entry("2"), entry("3")]).await.new, 1);
+    assert_eq!((harness.unread_titles().await, ann.unread_of(feed).await), (vec!["3".to_owned()], 3));
+
+    // Who leaves takes nothing of that away, and what the feed no longer holds goes.
+    bob.store.delete_feed(feed).await.unwrap();
+    ann.store.delete_feed(feed).await.unwrap();
+    assert_eq!(counted().await, (3, 1));
+    harness.poll(feed, vec![entry("2"), entry("3")]).await;
+    assert_eq!(counted().await, (2, 1));
+    assert_eq!(harness.poll(feed, vec![entry("1"), entry("2"), entry("3")]).await.new, 1, "it is new again");
+    harness.store.delete_feed(feed).await.unwrap();
+    for table in ["feeds", "entries", "entry_bodies", "entry_words", "entry_states"] {
+        assert_eq!(rows(&format!("count(*) FROM {table}")).await, 0, "{table}");
+    }
 }
 
 async fn a2_shortest_interval_counts(harness: &Harness) {
@@ -322,6 +366,59 @@ async fn a2_import_follows_known_feeds(harness: &Harness) {
     assert_eq!(ann.feed(second).await.next_check_at, harness.now());
     let polled = harness.store.polled_feed(known).await.unwrap().unwrap();
     assert_eq!((polled.poll_interval, polled.push_enabled), (Some(1200), true));
+}
+
+async fn a1_what_a_file_calls_a_feed_is_for_its_account_alone(harness: &Harness) {
+    const SITE: &str = "https://anns.example/";
+    let ann = harness.account("ann").await;
+    let of_ann = |url: &str| FeedSeed {
+        title: Some("Ann's".to_owned()),
+        custom_title: Some("Mine".to_owned()),
+        site_url: Some(SITE.to_owned()),
+        ..seed(url)
+    };
+    ann.store.import_feeds(vec![of_ann(URL), of_ann("http://e.org/2")]).await.unwrap();
+    let [one, two] = [URL, "http://e.org/2"].map(|url| ann.store.feed_by_url(url));
+    let (one, two) = (one.await.unwrap().unwrap(), two.await.unwrap().unwrap());
+    let of = async |account: &Harness, feed| {
+        let feed = account.feed(feed).await;
+        [feed.title, feed.custom_title, feed.site_url]
+    };
+    let [title, custom, site] = ["Ann's", "Mine", SITE].map(|text| Some(text.to_owned()));
+    assert_eq!(of(&ann, one).await, [title, custom.clone(), site]);
+    // Somebody else's file names it before it was fetched.
+    harness.store.import_feeds(vec![seed(URL)]).await.unwrap();
+    assert_eq!(of(harness, one).await, [None, None, None]);
+    assert_eq!(of(&ann, one).await, [None, custom.clone(), None]);
+    // It is fetched first, and its document says neither.
+    let job = ann.claim(two).await;
+    let nameless = Document { title: None, ..document(vec![]) };
+    harness.finish(result(&job, PollOutcome::Fetched(nameless))).await;
+    assert_eq!(of(&ann, two).await, [None, custom, None]);
+    harness.follow("http://e.org/2").await;
+    assert_eq!(of(harness, two).await, [None, None, None]);
+}
+
+async fn f1_a_feed_that_was_only_imported_is_fetched_by_who_adds_it(harness: &Harness) {
+    let ann = harness.account("ann").await;
+    ann.store.import_feeds(vec![FeedSeed { push_enabled: false, ..seed(URL) }]).await.unwrap();
+    let feed = ann.store.feed_by_url(URL).await.unwrap().unwrap();
+    assert_eq!(harness.store.follow(new_follow(URL)).await.unwrap(), FollowOutcome::NotKnown);
+    assert_eq!(harness.store.feeds().await.unwrap(), []);
+    let job = ann.claim(feed).await;
+    let mut new = new_feed(URL, vec![entry("1"), entry("2")]);
+    new.document.found = Some(found(&[HUB], Some(TOPIC), "token"));
+    let added = harness.add_feed(new).await;
+    assert_eq!((added.id, added.title.as_deref(), added.unread_count), (feed, Some("Title"), 2));
+    assert_eq!((added.last_fetched_at, added.next_check_at), (Some(harness.now()), harness.after(3600)));
+    assert_eq!(harness.current(feed).await.state, SubscriptionState::Pending);
+    for account in [harness, &ann] {
+        assert_eq!((account.unread_of(feed).await, account.all().await.len()), (2, 2));
+    }
+    assert!(!harness.finish(fetched(&job, vec![entry("1"), entry("late")])).await.applied, "it was asked before");
+    assert_eq!(ann.poll(feed, vec![entry("1"), entry("2"), entry("3")]).await.new, 1);
+    let bob = harness.account("bob").await;
+    assert_eq!(bob.follow(URL).await.unread_count, 3);
 }
 
 /// They may have been meant for whoever knows a secret address, or be forged.

@@ -178,6 +178,19 @@ async fn walk(house: House, admin: String) {
 }
 
 #[tokio::test]
+async fn a1_f1_what_another_has_imported_is_not_there_before_it_was_fetched() {
+    for (house, admin) in House::each_locked().await {
+        let (_, ann) = house.account(&admin, "ann").await;
+        let file = format!(r#"<opml><body><outline text="{MARK}" xmlUrl="http://e.org/1"/></body></opml>"#);
+        let import = house.as_browser(&ann, "POST", "/api/opml/import").header("content-type", "text/x-opml");
+        answer(import.body(file)).await.ok(200);
+        let wish = json!({ "url": "http://e.org/1" });
+        pry(&house, &admin, "POST", "/api/feeds", &wish).await.error(502);
+        assert_eq!(house.ask(&admin, "GET", "/api/feeds", &Value::Null).await.ok(200), json!([]));
+    }
+}
+
+#[tokio::test]
 async fn a1_a_refresh_tells_of_ones_own_feeds() {
     for (house, admin) in House::each_locked().await {
         let (_, ann) = house.account(&admin, "ann").await;

@@ -93,6 +93,41 @@ async fn s3_web_pages_of_other_sites_may_ask_with_a_key_of_their_own() {
     }
 }
 
+/// What a browser knows for a server it adds by itself, whichever page asks.
+#[tokio::test]
+async fn a4_foreign_pages_change_nothing_by_a_name_and_a_password() {
+    use base64::{Engine as _, engine::general_purpose::STANDARD};
+    for apps in Apps::each().await {
+        let basic = format!("Basic {}", STANDARD.encode(format!("reader:{PASSWORD}")));
+        let post = async |kind: &str, headers: &[(&str, &str)]| {
+            let request = apps.server.request("POST", "/v1/categories").header("content-type", kind);
+            let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+            answer(request.body(json!({ "title": kind }).to_string())).await
+        };
+        let (by_name, by_token) = (("authorization", basic.as_str()), ("x-auth-token", apps.token.as_str()));
+        let own = ("origin", apps.server.url.as_str());
+        let foreign = [("origin", "https://evil.example"), ("sec-fetch-site", "cross-site")];
+        for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"] {
+            for page in [&foreign[..1], &foreign[1..], &foreign[..]] {
+                refused(&post(kind, &[&[by_name][..], page].concat()).await, 403);
+            }
+        }
+        for (kind, headers) in [
+            ("application/json", vec![by_name, foreign[0], foreign[1]]),
+            ("text/plain", vec![by_token, foreign[0], foreign[1]]),
+            ("text/plain; of=own", vec![by_name, own]),
+            ("text/plain; of=programs", vec![by_name]),
+        ] {
+            assert_eq!(post(kind, &headers).await.status, 201, "{kind} {headers:?}");
+        }
+        // Nobody asks a browser's user for them.
+        for (header, value) in [("accept", "text/html,*/*;q=0.8"), ("sec-fetch-site", "none"), foreign[0]] {
+            let refused = as_who(&apps, &[(header, value.to_owned())]).await;
+            assert_eq!((refused.status, refused.header("www-authenticate")), (401, ""), "{header}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn s3_users_are_oneself() {
     for apps in Apps::each().await {

@@ -1,5 +1,5 @@
 -- Differs from the other store: a constant there.
--- Kept for a moment, for whoever was let in before it was removed and adds something yet.
+-- Kept for a while, for whoever was let in before it was removed and adds something yet.
 DELETE FROM accounts
 WHERE id = $1
   AND deleted_at <= $2

@@ -1,6 +1,7 @@
 -- Differs from the other store: it has no twin because the other store stores pushes one by one, and asks with ingest_known.
 -- The same of several, each in the feed of a subscription.
-SELECT identity, link_trait, title_trait, fingerprint, id, updated_at, changed_at, is_thin, subscription_id
+SELECT identity, link_trait, title_trait, fingerprint, CASE WHEN is_kept THEN NULL ELSE id END, updated_at,
+       changed_at, is_thin, subscription_id
 FROM (
     SELECT entries.*, subscriptions.id AS subscription_id,
            row_number() OVER (PARTITION BY subscriptions.id, entries.identity ORDER BY entries.id DESC) AS rank

@@ -1,8 +1,9 @@
 -- A feed is due again when the schedule says, or if a hub is trusted to push it, when that is to be checked; but no later
 -- than `due_by`, nor than what was requested since the claim, which had cleared `poll_wanted_at`.
+-- Before its first document it has the title and the site that a file of an account names: its own takes their place.
 UPDATE feeds
-SET title = coalesce($2, title),
-    site_url = coalesce($3, site_url),
+SET title = CASE WHEN last_fetched_at IS NULL THEN $2 ELSE coalesce($2, title) END,
+    site_url = CASE WHEN last_fetched_at IS NULL THEN $3 ELSE coalesce($3, site_url) END,
     icon_url = coalesce($22, icon_url),
     logo_url = coalesce($23, logo_url),
     etag = $4,

@@ -3,4 +3,4 @@
 DELETE FROM entries
 WHERE id = ?1
   AND NOT EXISTS (SELECT 1 FROM entry_states WHERE entry_id = ?1)
-RETURNING feed_id, identity, link_trait, title_trait, fingerprint
+RETURNING feed_id, identity, link_trait, title_trait, fingerprint, is_kept

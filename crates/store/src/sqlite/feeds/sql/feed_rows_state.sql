@@ -1,9 +1,10 @@
 -- A feed is due again when the schedule says, or if a hub is trusted to push it, when that is to be checked; but no later
 -- than `due_by`, nor than what was requested since the claim, which had cleared `poll_wanted_at`.
 -- 9223372036854775807 is i64::MAX, later than every time: least of the other store ignores NULL, min does not.
+-- Before its first document it has the title and the site that a file of an account names: its own takes their place.
 UPDATE feeds
-SET title = coalesce(?2, title),
-    site_url = coalesce(?3, site_url),
+SET title = iif(last_fetched_at IS NULL, ?2, coalesce(?2, title)),
+    site_url = iif(last_fetched_at IS NULL, ?3, coalesce(?3, site_url)),
     icon_url = coalesce(?19, icon_url),
     logo_url = coalesce(?20, logo_url),
     etag = ?4,

@@ -1,0 +1,5 @@
+-- Entries that nobody has any more stay as long as the last document of their feed holds them: whoever begins to follow it
+-- finds them. No count has them. Twin of postgres/0014_kept_entries.sql.
+
+ALTER TABLE entries ADD COLUMN is_kept INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX entries_kept ON entries (feed_id) WHERE is_kept = 1;
