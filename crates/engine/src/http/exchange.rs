@@ -11,9 +11,10 @@ use url::{Host, Url};
 use super::{
     GuardedClient,
     body_memory::{BodyMemory, BodyPermit},
-    failure::{Stage, describe},
+    failure::{Stage, describe, no_way},
     redirect::{Chain, host_of, strip_secrets},
     resolver::NameError,
+    way,
 };
 
 /// Bytes read of an answer that is no success: enough to tell a person why.
@@ -77,7 +78,15 @@ async fn check_host(client: &GuardedClient, url: &Url) -> Result<(), HttpError> 
         Some(Host::Domain(_)) => true,
         None => false,
     };
-    if permitted { client.check_own(url) } else { Err(HttpError::Forbidden(host_of(url))) }
+    if !permitted {
+        return Err(HttpError::Forbidden(host_of(url)));
+    }
+    client.check_own(url)?;
+    match url.host() {
+        // No resolver sees it, which leaves out others like it.
+        Some(Host::Ipv6(address)) if !client.is_proxied && !way::is_there(address.into()) => Err(no_way(host_of(url))),
+        _ => Ok(()),
+    }
 }
 
 async fn send_hop(
