@@ -144,7 +144,7 @@ async fn read(
     // Of what was sent, the status is the answer, and of a refusal: what else is said only explains it.
     let mut permit = BodyPermit::default();
     let body = if status.is_success() && request.method == Method::Get {
-        whole_body(&mut answer, request.body_bytes_max, host, (&client.memory, &mut permit)).await?
+        whole_body(&mut answer, request, host, (&client.memory, &mut permit)).await?
     } else {
         start_of_body(&mut answer, request.body_bytes_max.min(REFUSAL_BYTES_MAX)).await
     };
@@ -161,10 +161,11 @@ async fn read(
 /// Reads a body to its end. The pieces are counted as they come out of decompression: a bomb ends at the limit.
 async fn whole_body(
     answer: &mut reqwest::Response,
-    bytes_max: usize,
+    request: &HttpRequest,
     host: &str,
     (memory, permit): (&BodyMemory, &mut BodyPermit),
 ) -> Result<Vec<u8>, HttpError> {
+    let bytes_max = request.body_bytes_max;
     let expected = answer.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
     if expected > bytes_max {
         return Err(HttpError::TooLarge(bytes_max));
@@ -175,6 +176,7 @@ async fn whole_body(
             return Err(HttpError::TooLarge(bytes_max));
         }
         permit.grow(memory, body.len() + piece.len()).await?;
+        request.arrived.add(piece.len());
         body.extend_from_slice(&piece);
     }
     Ok(body)

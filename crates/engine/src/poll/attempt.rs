@@ -47,6 +47,7 @@ pub(crate) async fn poll(
 ) -> StoreResult<PollAttempt> {
     let settings = &poller.context.deps.settings;
     let mut request = fetch::request(&job.address, &job.validators, settings);
+    let arrived = request.arrived.clone();
     if !poller.context.hosts.has_queue(&job.address.url) {
         // Nobody else asks this host now, and the next poll is many minutes away: an idle connection would only take
         // memory, here and there.
@@ -54,7 +55,7 @@ pub(crate) async fn poll(
     }
     let span = poller.context.begin_span(("poll", SpanKind::Client), None);
     let under_way = poller.network.begins(&job.address.url);
-    let answer = slot.wait_for(poller.context.deps.http.send(request)).await;
+    let answer = slot.wait_for(&arrived, poller.context.deps.http.send(request)).await;
     let observation = answer.as_ref().map_or_else(Observation::of, |_| Observation::Reached);
     if let Meaning::RetryIn(wait) = poller.observe(under_way, job.feed_id, observation, is_by_hand) {
         poller.probe().await;
