@@ -130,6 +130,9 @@ pub enum HttpError {
     /// This machine has no room for another connection: it says nothing about the host.
     #[error("this machine has no room for another connection: {0}")]
     Exhausted(String),
+    /// This server has no memory left for another document: it says nothing about the host.
+    #[error("this server has no memory left for another document; it is asked again soon")]
+    NoMemory,
     /// The TLS handshake failed.
     #[error("could not connect to {host}: the TLS handshake failed: {reason}")]
     Tls { host: String, reason: String },

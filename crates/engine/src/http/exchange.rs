@@ -171,15 +171,23 @@ async fn whole_body(
         return Err(HttpError::TooLarge(bytes_max));
     }
     let mut body = Vec::with_capacity(expected.min(BODY_BYTES_EXPECTED_MAX));
-    while let Some(piece) = answer.chunk().await.map_err(|error| describe(&error, Stage::Reading, host))? {
-        if body.len() + piece.len() > bytes_max {
-            return Err(HttpError::TooLarge(bytes_max));
+    let arriving = memory.begin();
+    let read = async {
+        while let Some(piece) = answer.chunk().await.map_err(|error| describe(&error, Stage::Reading, host))? {
+            if body.len() + piece.len() > bytes_max {
+                return Err(HttpError::TooLarge(bytes_max));
+            }
+            arriving.grow(permit, body.len() + piece.len()).await?;
+            request.arrived.add(piece.len());
+            body.extend_from_slice(&piece);
         }
-        permit.grow(memory, body.len() + piece.len()).await?;
-        request.arrived.add(piece.len());
-        body.extend_from_slice(&piece);
+        Ok(body)
+    };
+    tokio::select! {
+        biased;
+        () = arriving.given_up() => Err(HttpError::TimedOut(host.to_owned())),
+        read = read => read,
     }
-    Ok(body)
 }
 
 /// Reads the start of a body that only explains a status; that it breaks off, or never ends, is no reason to lose that.

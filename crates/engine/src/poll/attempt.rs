@@ -28,6 +28,9 @@ use crate::{
 /// The pause before a store that was away is asked again.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
+/// What a feed waits whose document there was no memory for.
+const MEMORY_PAUSE: Duration = Duration::from_secs(15);
+
 /// How an attempt ended.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "few are under way at once, and it is taken apart at once")]
@@ -60,6 +63,10 @@ pub(crate) async fn poll(
     if let Meaning::RetryIn(wait) = poller.observe(under_way, job.feed_id, observation, is_by_hand) {
         poller.probe().await;
         return Ok(PollAttempt::RetryIn(wait));
+    }
+    if matches!(answer, Err(HttpError::NoMemory)) {
+        tracing::warn!(feed_id = job.feed_id.0, "no memory left for a document");
+        return Ok(PollAttempt::RetryIn(MEMORY_PAUSE));
     }
     let mut permit = DocumentPermit::default();
     let (mut outcome, hints) = match answer {
