@@ -71,7 +71,8 @@ impl Observation {
             HttpError::TimedOut(_) => Self::Failed(FailureKind::Silence),
             HttpError::BadUrl(_) | HttpError::Forbidden(_) | HttpError::OwnServer(_) => Self::Nothing,
             HttpError::Tls { .. } => Self::Failed(FailureKind::Tls),
-            HttpError::Redirects(_)
+            HttpError::NoMemory
+            | HttpError::Redirects(_)
             | HttpError::RedirectScheme(_)
             | HttpError::TooLarge(_)
             | HttpError::Compression(_)
@@ -206,6 +207,7 @@ mod tests {
             (HttpError::NotFound(host()), Observation::Failed(FailureKind::Name)),
             (HttpError::TimedOut(host()), Observation::Failed(FailureKind::Silence)),
             (HttpError::BrokenOff(host()), Observation::Reached),
+            (HttpError::NoMemory, Observation::Reached),
             (HttpError::Tls { host: host(), reason: String::new() }, Observation::Failed(FailureKind::Tls)),
             (HttpError::Forbidden(host()), Observation::Nothing),
         ] {

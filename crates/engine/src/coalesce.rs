@@ -144,14 +144,24 @@ impl<W: BatchCall> Coalescer<W> {
             Err(error) => drop(answer.send(Err(error))),
             Ok(Batched::Locked(job)) => {
                 let coalescer = Arc::clone(self);
-                tokio::spawn(async move { drop(answer.send(coalescer.alone(job).await)) });
+                tokio::spawn(async move { coalescer.do_alone(job, answer).await });
             }
         }
     }
 
-    async fn alone(&self, job: W::Job) -> StoreResult<W::Answer> {
-        let _turn = self.alone.acquire().await.map_err(|_| broken_off())?;
-        self.work.run_alone(job).await
+    /// Does a job when it is its turn. One that nobody waits for any more does not wait for it: whoever brought it brings
+    /// it again, and others wait behind it.
+    async fn do_alone(&self, job: W::Job, mut answer: oneshot::Sender<StoreResult<W::Answer>>) {
+        let turn = tokio::select! {
+            biased;
+            () = answer.closed() => return,
+            turn = self.alone.acquire() => turn,
+        };
+        let done = match turn {
+            Ok(_turn) => self.work.run_alone(job).await,
+            Err(_) => Err(broken_off()),
+        };
+        drop(answer.send(done));
     }
 
     fn lock(&self) -> MutexGuard<'_, State<W>> {
@@ -280,6 +290,29 @@ mod tests {
         let (answers, batches) = coalesce(&[(1, 0), (LOCKED, 0), (2, 0)]).await;
         assert_eq!(answers, [Ok(2), Ok(LOCKED * 2), Ok(4)]);
         assert_eq!(batches, [vec![1, LOCKED, 2], vec![LOCKED]], "it waits by itself");
+    }
+
+    #[tokio::test]
+    async fn w5_locked_job_without_caller_holds_up_none() {
+        let recorder = Arc::new(Recorder::default());
+        let coalescer = Coalescer::new(Recording(Arc::clone(&recorder)));
+        let batches = || recorder.batches.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let all_turns = coalescer.alone.acquire_many(u32::try_from(ALONE_AT_ONCE).unwrap()).await.unwrap();
+        let call = || tokio::spawn(coalescer.call(LOCKED, 0));
+        let batches_are = async |count| {
+            while batches().len() < count {
+                tokio::task::yield_now().await;
+            }
+        };
+        let abandoned = call();
+        batches_are(1).await;
+        abandoned.abort();
+        assert!(abandoned.await.unwrap_err().is_cancelled());
+        let other = call();
+        batches_are(2).await;
+        drop(all_turns);
+        assert_eq!(other.await.unwrap(), Ok(LOCKED * 2));
+        assert_eq!(batches(), vec![vec![LOCKED]; 3], "two batches, and the one that is waited for by itself");
     }
 
     #[tokio::test]

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use domain::{
     feed_state::FeedAddress,
     ingest::{Hash, Validators},
-    ports::{Headers, HttpRequest, HttpResponse, MemoryPermit, Method},
+    ports::{Arrived, Headers, HttpRequest, HttpResponse, MemoryPermit, Method},
     push::{
         self, Discovery, InDocument, KnownHub,
         link::{self, Link},
@@ -83,6 +83,7 @@ pub(crate) fn request(address: &FeedAddress, known: &Validators, settings: &Engi
         body_bytes_max: settings.document_bytes_max,
         redirects_max: REDIRECTS_MAX,
         timeout: settings.fetch_timeout,
+        arrived: Arrived::default(),
     }
 }
 

@@ -46,7 +46,8 @@ pub(crate) fn check(method: &Method, uri: &Uri, headers: &HeaderMap, settings: &
     if uri.path().starts_with(CALLBACK_PREFIX) || (method.is_safe() && PROBES.contains(&uri.path())) {
         return Ok(());
     }
-    if is_api(uri.path()) && is_our_client(headers) {
+    // Pages hold nothing for it, but their forms change something, and some of them whatever is sent.
+    if (is_api(uri.path()) || !method.is_safe()) && is_our_client(headers) {
         return Err(ApiError::Forbidden("this server does not serve its own requests for feeds, hubs and webhooks"));
     }
     let host = addressed_host(uri, headers)?;

@@ -61,6 +61,9 @@ const CONNECTIONS_MAX: usize = 768;
 /// How long a client may take for the headers of a request, from the end of the one before: so also how long a
 /// connection may be idle.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// Bytes of the headers of a request: enough for the longest address that can be asked for and as many headers as anybody
+/// sends. Whoever does not end them has so much of our memory for each connection.
+const HEADER_BYTES_MAX: usize = 80 * 1024;
 /// How long a client may take no byte of its answer.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long no connection is taken after the system refused one, which is most often for want of descriptors: asking at
@@ -184,7 +187,7 @@ async fn serve_connection(stream: TcpStream, service: ConnectionService, limits:
     let connection = Arc::clone(&service.connection);
     // Without looking for HTTP/2, which would wait for the first bytes without any limit.
     let mut server = auto::Builder::new(TokioExecutor::new()).http1_only();
-    server.http1().timer(TokioTimer::new()).header_read_timeout(limits.header_timeout);
+    server.http1().timer(TokioTimer::new()).header_read_timeout(limits.header_timeout).max_buf_size(HEADER_BYTES_MAX);
     let stream = TokioIo::new(Stream::new(stream, Arc::clone(&connection), limits.write_timeout));
     let mut serving = pin!(server.serve_connection(stream, TowerToHyperService::new(service)));
     let ended = tokio::select! {

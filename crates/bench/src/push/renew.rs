@@ -10,7 +10,7 @@ use axum::{
     extract::{RawQuery, State},
     routing::get,
 };
-use domain::ports::{Headers, Http, HttpRequest, Method};
+use domain::ports::{Arrived, Headers, Http, HttpRequest, Method};
 use engine::{
     PushSettings,
     http::{ClientSettings, GuardedClient},
@@ -270,5 +270,6 @@ fn request(method: Method, url: &str, header: &str, value: &str, body: Vec<u8>) 
         body_bytes_max: 64 * 1024,
         redirects_max: 0,
         timeout: Duration::from_secs(10),
+        arrived: Arrived::default(),
     }
 }

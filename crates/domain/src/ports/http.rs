@@ -1,7 +1,14 @@
 //! Requests to strangers. The adapter guards them: no address that is not public, every redirect checked, time and size
 //! bounded.
 
-use std::{any::Any, sync::Arc, time::Duration};
+use std::{
+    any::Any,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -39,6 +46,23 @@ pub struct HttpRequest {
     pub redirects_max: usize,
     /// How long it may take in all.
     pub timeout: Duration,
+    /// Is told how much of the answer has arrived.
+    pub arrived: Arrived,
+}
+
+/// The bytes of an answer's body that have arrived so far, decompressed, for whoever waits for it. Clones count the same.
+#[derive(Debug, Clone, Default)]
+pub struct Arrived(Arc<AtomicUsize>);
+
+impl Arrived {
+    /// So many more have.
+    pub fn add(&self, bytes: usize) {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 impl std::fmt::Debug for HttpRequest {
@@ -106,6 +130,9 @@ pub enum HttpError {
     /// This machine has no room for another connection: it says nothing about the host.
     #[error("this machine has no room for another connection: {0}")]
     Exhausted(String),
+    /// This server has no memory left for another document: it says nothing about the host.
+    #[error("this server has no memory left for another document; it is asked again soon")]
+    NoMemory,
     /// The TLS handshake failed.
     #[error("could not connect to {host}: the TLS handshake failed: {reason}")]
     Tls { host: String, reason: String },

@@ -14,7 +14,7 @@ pub use change_store::ChangeStore;
 pub use clock::{Clock, Ids};
 pub use delivery_store::{DeliveryStore, TestOutcome};
 pub use figure_store::FigureStore;
-pub use http::{Headers, Http, HttpError, HttpRequest, HttpResponse, MemoryPermit, Method};
+pub use http::{Arrived, Headers, Http, HttpError, HttpRequest, HttpResponse, MemoryPermit, Method};
 pub use icon_store::IconStore;
 pub use store::{
     BatchResult, Batched, Changed, Claim, Conflict, EntryStore, FeedStore, FolderStore, FollowOutcome, ImportOutcome,

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use domain::{
     delivery::{ANSWER_BYTES_MAX, AttemptEnd, AttemptLog, DeliveryJob, Webhook, data_for, payload, signatures},
-    ports::{Clock, Headers, Http, HttpError, HttpRequest, HttpResponse, Method},
+    ports::{Arrived, Clock, Headers, Http, HttpError, HttpRequest, HttpResponse, Method},
     schedule,
 };
 use jiff::Timestamp;
@@ -85,6 +85,7 @@ impl OverHttp {
             // A redirect is an answer like another: none that says it has arrived.
             redirects_max: 0,
             timeout: self.timeout,
+            arrived: Arrived::default(),
         }
     }
 }

@@ -44,7 +44,7 @@ fn judge_name(url: &Url, problem: Option<NameError>) -> Result<(), HttpError> {
     match problem {
         Some(NameError::Forbidden(address)) => Err(HttpError::Forbidden(format!("{} ({address})", host_of(url)))),
         Some(NameError::OwnServer) => Err(HttpError::OwnServer(host_of(url))),
-        Some(NameError::NotFound | NameError::NoAnswer) | None => Ok(()),
+        Some(NameError::NotFound | NameError::NoAnswer | NameError::NoWay) | None => Ok(()),
     }
 }
 

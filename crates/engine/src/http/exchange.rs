@@ -11,9 +11,10 @@ use url::{Host, Url};
 use super::{
     GuardedClient,
     body_memory::{BodyMemory, BodyPermit},
-    failure::{Stage, describe},
+    failure::{Stage, describe, no_way},
     redirect::{Chain, host_of, strip_secrets},
     resolver::NameError,
+    way,
 };
 
 /// Bytes read of an answer that is no success: enough to tell a person why.
@@ -77,7 +78,15 @@ async fn check_host(client: &GuardedClient, url: &Url) -> Result<(), HttpError> 
         Some(Host::Domain(_)) => true,
         None => false,
     };
-    if permitted { client.check_own(url) } else { Err(HttpError::Forbidden(host_of(url))) }
+    if !permitted {
+        return Err(HttpError::Forbidden(host_of(url)));
+    }
+    client.check_own(url)?;
+    match url.host() {
+        // No resolver sees it, which leaves out others like it.
+        Some(Host::Ipv6(address)) if !client.is_proxied && !way::is_there(address.into()) => Err(no_way(host_of(url))),
+        _ => Ok(()),
+    }
 }
 
 async fn send_hop(
@@ -135,7 +144,7 @@ async fn read(
     // Of what was sent, the status is the answer, and of a refusal: what else is said only explains it.
     let mut permit = BodyPermit::default();
     let body = if status.is_success() && request.method == Method::Get {
-        whole_body(&mut answer, request.body_bytes_max, host, (&client.memory, &mut permit)).await?
+        whole_body(&mut answer, request, host, (&client.memory, &mut permit)).await?
     } else {
         start_of_body(&mut answer, request.body_bytes_max.min(REFUSAL_BYTES_MAX)).await
     };
@@ -152,23 +161,33 @@ async fn read(
 /// Reads a body to its end. The pieces are counted as they come out of decompression: a bomb ends at the limit.
 async fn whole_body(
     answer: &mut reqwest::Response,
-    bytes_max: usize,
+    request: &HttpRequest,
     host: &str,
     (memory, permit): (&BodyMemory, &mut BodyPermit),
 ) -> Result<Vec<u8>, HttpError> {
+    let bytes_max = request.body_bytes_max;
     let expected = answer.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
     if expected > bytes_max {
         return Err(HttpError::TooLarge(bytes_max));
     }
     let mut body = Vec::with_capacity(expected.min(BODY_BYTES_EXPECTED_MAX));
-    while let Some(piece) = answer.chunk().await.map_err(|error| describe(&error, Stage::Reading, host))? {
-        if body.len() + piece.len() > bytes_max {
-            return Err(HttpError::TooLarge(bytes_max));
+    let arriving = memory.begin();
+    let read = async {
+        while let Some(piece) = answer.chunk().await.map_err(|error| describe(&error, Stage::Reading, host))? {
+            if body.len() + piece.len() > bytes_max {
+                return Err(HttpError::TooLarge(bytes_max));
+            }
+            arriving.grow(permit, body.len() + piece.len()).await?;
+            request.arrived.add(piece.len());
+            body.extend_from_slice(&piece);
         }
-        permit.grow(memory, body.len() + piece.len()).await?;
-        body.extend_from_slice(&piece);
+        Ok(body)
+    };
+    tokio::select! {
+        biased;
+        () = arriving.given_up() => Err(HttpError::TimedOut(host.to_owned())),
+        read = read => read,
     }
-    Ok(body)
 }
 
 /// Reads the start of a body that only explains a status; that it breaks off, or never ends, is no reason to lose that.

@@ -27,6 +27,7 @@ pub(crate) fn describe(error: &reqwest::Error, stage: Stage, host: &str) -> Http
             NameError::NoAnswer => HttpError::NoNameService,
             NameError::Forbidden(_) => HttpError::Forbidden(host()),
             NameError::OwnServer => HttpError::OwnServer(host()),
+            NameError::NoWay => no_way(host()),
         };
     }
     if error.is_timeout() {
@@ -52,6 +53,11 @@ pub(crate) fn describe(error: &reqwest::Error, stage: Stage, host: &str) -> Http
         _ if error.is_connect() => HttpError::Connect { host: host(), code: "the connection failed".to_owned() },
         _ => HttpError::BrokenOff(host()),
     }
+}
+
+/// Of a host to which this machine has no way.
+pub(super) fn no_way(host: String) -> HttpError {
+    HttpError::Connect { host, code: "ENETUNREACH".to_owned() }
 }
 
 /// The error and all its causes.

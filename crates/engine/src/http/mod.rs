@@ -15,6 +15,7 @@ mod gate;
 mod own;
 mod redirect;
 mod resolver;
+mod way;
 
 use std::{
     fmt,

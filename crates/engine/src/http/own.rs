@@ -1,9 +1,11 @@
 //! This server itself. No request goes there: otherwise a feed that names it as its hub, or a redirect, could use its API
 //! with the server's own rights.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr};
 
 use url::Url;
+
+use super::way;
 
 /// Where this server answers.
 #[derive(Debug, Clone, Default)]
@@ -52,15 +54,9 @@ fn folders(path: &str) -> Vec<Vec<u8>> {
     folders
 }
 
-/// The system would send to an address of its own from that very address. Nothing is sent to find out.
+/// The system would send to an address of its own from that very address.
 fn is_of_this_machine(address: IpAddr) -> bool {
-    let any: IpAddr = if address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    let source = || {
-        let socket = UdpSocket::bind((any, 0))?;
-        socket.connect((address, 9))?;
-        socket.local_addr()
-    };
-    address.is_loopback() || source().is_ok_and(|source| source.ip() == address)
+    address.is_loopback() || way::source_to(address).is_ok_and(|source| source == address)
 }
 
 #[cfg(test)]

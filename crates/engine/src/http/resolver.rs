@@ -10,7 +10,7 @@ use std::{
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-use super::{address::Guard, own::OwnServer};
+use super::{address::Guard, own::OwnServer, way};
 
 /// How long the name service may take, unless told otherwise.
 const TIMEOUT: Duration = Duration::from_secs(8);
@@ -30,6 +30,9 @@ pub(crate) enum NameError {
     /// It leads to this server, and nowhere else.
     #[error("this server itself")]
     OwnServer,
+    /// This machine has no way to any of its addresses.
+    #[error("no way there")]
+    NoWay,
 }
 
 /// The resolver of all requests.
@@ -78,7 +81,7 @@ impl GuardedResolver {
         }
         let is_own = |address: &SocketAddr| self.own.as_ref().is_some_and(|own| own.has_address(address.ip()));
         let others: Vec<_> = permitted.into_iter().filter(|address| !is_own(address)).collect();
-        if others.is_empty() { Err(NameError::OwnServer) } else { Ok(others) }
+        if others.is_empty() { Err(NameError::OwnServer) } else { way::reachable(others, way::is_there) }
     }
 }
 

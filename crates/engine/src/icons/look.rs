@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use domain::{
     icon::{ICON_FETCHED_BYTES_MAX, IconJob, IconLook, NewIcon},
-    ports::{Headers, HttpRequest, HttpResponse, Method},
+    ports::{Arrived, Headers, HttpRequest, HttpResponse, Method},
 };
 use url::Url;
 
@@ -110,6 +110,7 @@ impl IconSearch<'_> {
             body_bytes_max,
             redirects_max: REDIRECTS_MAX,
             timeout: REQUEST_TIMEOUT,
+            arrived: Arrived::default(),
         };
         match self.context.deps.http.send(request).await {
             Ok(response) => {

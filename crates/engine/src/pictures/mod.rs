@@ -17,7 +17,7 @@ use domain::{
     AccountId,
     ingest::Hash,
     picture::{PICTURE_BYTES_MAX, PictureSigner},
-    ports::{Headers, Http, HttpError, HttpRequest, Method},
+    ports::{Arrived, Headers, Http, HttpError, HttpRequest, Method},
     raster::{Raster, RasterKind},
 };
 use tokio::{sync::Semaphore, time::Instant};
@@ -152,6 +152,7 @@ impl Pictures {
             body_bytes_max: PICTURE_BYTES_MAX,
             redirects_max: REDIRECTS_MAX,
             timeout: FETCH_TIMEOUT,
+            arrived: Arrived::default(),
         };
         match self.http.send(request).await {
             Ok(response) if (200..300).contains(&response.status) => {

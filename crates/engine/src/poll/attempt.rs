@@ -28,6 +28,9 @@ use crate::{
 /// The pause before a store that was away is asked again.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
+/// What a feed waits whose document there was no memory for.
+const MEMORY_PAUSE: Duration = Duration::from_secs(15);
+
 /// How an attempt ended.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "few are under way at once, and it is taken apart at once")]
@@ -47,6 +50,7 @@ pub(crate) async fn poll(
 ) -> StoreResult<PollAttempt> {
     let settings = &poller.context.deps.settings;
     let mut request = fetch::request(&job.address, &job.validators, settings);
+    let arrived = request.arrived.clone();
     if !poller.context.hosts.has_queue(&job.address.url) {
         // Nobody else asks this host now, and the next poll is many minutes away: an idle connection would only take
         // memory, here and there.
@@ -54,11 +58,15 @@ pub(crate) async fn poll(
     }
     let span = poller.context.begin_span(("poll", SpanKind::Client), None);
     let under_way = poller.network.begins(&job.address.url);
-    let answer = slot.wait_for(poller.context.deps.http.send(request)).await;
+    let answer = slot.wait_for(&arrived, poller.context.deps.http.send(request)).await;
     let observation = answer.as_ref().map_or_else(Observation::of, |_| Observation::Reached);
     if let Meaning::RetryIn(wait) = poller.observe(under_way, job.feed_id, observation, is_by_hand) {
         poller.probe().await;
         return Ok(PollAttempt::RetryIn(wait));
+    }
+    if matches!(answer, Err(HttpError::NoMemory)) {
+        tracing::warn!(feed_id = job.feed_id.0, "no memory left for a document");
+        return Ok(PollAttempt::RetryIn(MEMORY_PAUSE));
     }
     let mut permit = DocumentPermit::default();
     let (mut outcome, hints) = match answer {

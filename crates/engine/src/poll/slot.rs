@@ -1,12 +1,23 @@
 //! The slots of polls. One that waits long for its server gives its slot up to others, and takes one again when the answer
 //! is there: hosts that hang hold up nobody. How many may wait so is bounded, and so is the memory of the answers that
 //! arrive meanwhile (`http/body_memory.rs`).
+//!
+//! One whose answer arrives does not wait, however long that takes: on a slow line all take long, and the more of them share
+//! it, the fewer are there in time.
 
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
 
-use tokio::sync::{Semaphore, SemaphorePermit};
+use domain::ports::Arrived;
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::timeout,
+};
 
 use super::Poller;
+
+/// If not even so much has arrived since it was last looked, a server is waited for. A slow line that all slots share
+/// carries more.
+const ARRIVES_MIN: usize = 1024;
 
 /// The right to work on a poll.
 #[derive(Debug)]
@@ -22,23 +33,70 @@ impl<'p> Slot<'p> {
         Self { poller, slots, permit: Some(acquire(slots).await) }
     }
 
-    /// Waits for a server, without the slot if that takes long and not too many do so already.
-    pub(crate) async fn wait_for<T>(&mut self, answer: impl Future<Output = T>) -> T {
-        tokio::pin!(answer);
+    /// Waits for an answer, without the slot while nothing arrives for long and not too many wait so already.
+    pub(crate) async fn wait_for<T>(&mut self, arrived: &Arrived, answer: impl Future<Output = T>) -> T {
         let slow_after: Duration = self.poller.context.deps.settings.slow_after;
-        if let Ok(answer) = tokio::time::timeout(slow_after, &mut answer).await {
-            return answer;
+        let mut answer = pin!(answer);
+        let mut pace = Pace::default();
+        loop {
+            if let Ok(answer) = timeout(slow_after, &mut answer).await {
+                return answer;
+            }
+            if pace.arrives(arrived) {
+                continue;
+            }
+            let Ok(_place) = self.poller.slow_permits.try_acquire() else { continue };
+            self.permit = None;
+            // There is capacity for another.
+            self.poller.ended.notify_one();
+            while !pace.arrives(arrived) {
+                if let Ok(answer) = timeout(slow_after, &mut answer).await {
+                    self.permit = Some(acquire(self.slots).await);
+                    return answer;
+                }
+            }
+            // It has its turn before polls that have not begun, and goes on meanwhile.
+            let mut turn = pin!(acquire(self.slots));
+            tokio::select! {
+                biased;
+                answer = &mut answer => {
+                    self.permit = Some(turn.await);
+                    return answer;
+                }
+                permit = &mut turn => self.permit = Some(permit),
+            }
         }
-        let Ok(_place) = self.poller.slow_permits.try_acquire() else { return answer.await };
-        self.permit = None;
-        // There is capacity for another.
-        self.poller.ended.notify_one();
-        let answer = answer.await;
-        self.permit = Some(acquire(self.slots).await);
-        answer
+    }
+}
+
+/// How much had arrived when it was last looked.
+#[derive(Debug, Default)]
+struct Pace {
+    bytes: usize,
+}
+
+impl Pace {
+    /// Whether an answer has gone on arriving since then.
+    fn arrives(&mut self, arrived: &Arrived) -> bool {
+        let before = std::mem::replace(&mut self.bytes, arrived.bytes());
+        self.bytes - before >= ARRIVES_MIN
     }
 }
 
 async fn acquire(slots: &Semaphore) -> SemaphorePermit<'_> {
     slots.acquire().await.expect("the slots are never closed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f4_an_answer_arrives_while_it_grows() {
+        let (arrived, mut pace) = (Arrived::default(), Pace::default());
+        for (bytes, expect) in [(0, false), (1023, false), (1024, true), (1, false), (0, false), (100_000, true)] {
+            arrived.add(bytes);
+            assert_eq!(pace.arrives(&arrived), expect, "{bytes}");
+        }
+    }
 }

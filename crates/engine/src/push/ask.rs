@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::{
-    ports::{Headers, Http, HttpError, HttpRequest, HttpResponse, Method},
+    ports::{Arrived, Headers, Http, HttpError, HttpRequest, HttpResponse, Method},
     push::{Mode, Subscription, SubscriptionEvent},
     schedule,
 };
@@ -46,6 +46,7 @@ pub(super) fn request(
         body_bytes_max: ANSWER_BYTES_MAX,
         redirects_max: REDIRECTS_MAX,
         timeout,
+        arrived: Arrived::default(),
     }
 }
 

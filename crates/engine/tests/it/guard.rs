@@ -2,7 +2,7 @@
 
 use std::{net::Ipv4Addr, time::Duration};
 
-use domain::ports::{Headers, Http, HttpError, HttpRequest, HttpResponse, Method};
+use domain::ports::{Arrived, Headers, Http, HttpError, HttpRequest, HttpResponse, Method};
 use engine::http::{ClientSettings, GuardedClient, OwnServer, user_agent};
 use testkit::{Gate, Page, Publisher};
 use tokio::{
@@ -36,6 +36,7 @@ fn get(url: &str) -> HttpRequest {
         body_bytes_max: 1_000_000,
         redirects_max: 5,
         timeout: Duration::from_secs(10),
+        arrived: Arrived::default(),
     }
 }
 

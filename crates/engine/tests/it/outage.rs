@@ -110,6 +110,25 @@ async fn f4_outage_is_blamed_on_no_feed() {
 }
 
 #[tokio::test]
+async fn f4_full_memory_is_no_outage_and_no_feeds_fault() {
+    for world in world::each().await {
+        let Scene { engine, cut, publishers, ids } = scene(&world, 4).await;
+        world.advance(Duration::from_hours(48)).await;
+        for publisher in &publishers[..3] {
+            cut.lock().unwrap().hosts.insert(publisher.address().to_string(), HttpError::NoMemory);
+        }
+        engine.refresh_due().await.unwrap();
+        assert_eq!(engine.outage(), None);
+        for id in &ids[..3] {
+            let feed = world.feed(*id).await;
+            assert_eq!((feed.failure_count, feed.last_error.as_deref()), (0, None));
+            assert!((1..=60).contains(&world.due_in(&feed)), "{}", world.due_in(&feed));
+        }
+        assert!(world.due_in(&world.feed(ids[3]).await) > 60, "the other was fetched");
+    }
+}
+
+#[tokio::test]
 async fn f4_single_dead_host_is_no_outage() {
     for world in world::each().await {
         let Scene { engine, cut, publishers, ids } = scene(&world, 4).await;

@@ -250,6 +250,31 @@ async fn f4_hosts_that_hang_hold_up_no_other() {
 }
 
 #[tokio::test]
+async fn f4_documents_that_arrive_keep_their_slots() {
+    const SLOTS: usize = 2;
+    const FEEDS: usize = 6;
+    let settings = EngineSettings {
+        poll_concurrency: SLOTS,
+        host_concurrency: FEEDS,
+        slow_after: Duration::from_millis(200),
+        slow_polls_max: FEEDS,
+        ..world::settings()
+    };
+    for world in world::each_with(settings).await {
+        let paths: Vec<String> = (0..FEEDS).map(|n| format!("/{n}")).collect();
+        for path in &paths {
+            // It takes long, but never stops.
+            let document = rss(&[("1", path)]) + &" ".repeat(100_000);
+            world.publisher.set(path, Page::trickle(document, Duration::from_millis(10), 2_000));
+        }
+        world.import(&paths.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        let summary = world.engine.refresh_due().await.unwrap();
+        assert_eq!((summary.polled, summary.fetched), (6, 6));
+        assert_eq!(world.publisher.concurrency_max(), SLOTS);
+    }
+}
+
+#[tokio::test]
 async fn f4_slow_host_holds_up_no_other() {
     // More than wait for all hosts together.
     const SLOW: usize = 8_500;

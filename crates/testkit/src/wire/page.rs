@@ -29,7 +29,7 @@ pub(super) enum ResponseMode {
     Truncated,
     Endless,
     Huge(u64),
-    Drip(Duration),
+    Drip { every: Duration, piece_bytes: usize },
 }
 
 impl Page {
@@ -89,7 +89,12 @@ impl Page {
 
     /// The head at once, and then a byte of the body at a time, each after this long.
     pub fn drip(body: impl Into<Vec<u8>>, every: Duration) -> Self {
-        Self { mode: ResponseMode::Drip(every), ..Self::body(body) }
+        Self::trickle(body, every, 1)
+    }
+
+    /// The same with so many bytes at a time.
+    pub fn trickle(body: impl Into<Vec<u8>>, every: Duration, piece_bytes: usize) -> Self {
+        Self { mode: ResponseMode::Drip { every, piece_bytes }, ..Self::body(body) }
     }
 
     #[must_use]

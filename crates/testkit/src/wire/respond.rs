@@ -49,13 +49,13 @@ pub(crate) async fn respond<T>(stream: &mut Stream, page: &Page, request: &Reque
             write(stream, page, page.status, &page.body, page.body.len() + 1000, in_flight).await
         }
         ResponseMode::Huge(bytes) => huge(stream, page, bytes, in_flight).await,
-        ResponseMode::Drip(every) => drip(stream, page, every, in_flight).await,
+        ResponseMode::Drip { every, piece_bytes } => drip(stream, page, (every, piece_bytes), in_flight).await,
         ResponseMode::Endless => endless(stream, page).await,
         ResponseMode::Garbage => send(stream, &page.body, in_flight).await,
         ResponseMode::Reset => stream.get_ref().set_zero_linger(),
         ResponseMode::Close | ResponseMode::Hang => Ok(()),
     };
-    let ends_well = matches!(page.mode, ResponseMode::Normal | ResponseMode::Huge(_) | ResponseMode::Drip(_));
+    let ends_well = matches!(page.mode, ResponseMode::Normal | ResponseMode::Huge(_) | ResponseMode::Drip { .. });
     if answered.is_ok() && ends_well { Outcome::GoesOn } else { Outcome::Ended }
 }
 
@@ -104,17 +104,23 @@ async fn huge<T>(stream: &mut Stream, page: &Page, bytes: u64, in_flight: T) -> 
     send(stream, &PIECE[..left], in_flight).await
 }
 
-async fn drip<T>(stream: &mut Stream, page: &Page, every: Duration, in_flight: T) -> Result<()> {
+async fn drip<T>(
+    stream: &mut Stream,
+    page: &Page,
+    (every, piece_bytes): (Duration, usize),
+    in_flight: T,
+) -> Result<()> {
     stream.write_all(&head(page, page.status, page.body.len())).await?;
     stream.flush().await?;
     let mut in_flight = Some(in_flight);
-    for (index, byte) in page.body.iter().enumerate() {
+    let mut pieces = page.body.chunks(piece_bytes).peekable();
+    while let Some(piece) = pieces.next() {
         tokio::select! {
             () = tokio::time::sleep(every) => {}
             () = client_closed(stream) => return Err(std::io::ErrorKind::BrokenPipe.into()),
         }
-        let is_last = index + 1 == page.body.len();
-        send(stream, &[*byte], in_flight.take_if(|_| is_last)).await?;
+        let is_last = pieces.peek().is_none();
+        send(stream, piece, in_flight.take_if(|_| is_last)).await?;
     }
     Ok(())
 }

@@ -42,6 +42,9 @@ async fn u8_w1_own_client_is_refused_but_at_the_callback() {
         answer(server.request(method, path).header("user-agent", &ours)).await.error(status);
         answer(server.request(method, path).header("user-agent", "curl/8")).await.error(503);
     }
+    for form in ["/mark-read", "/entry/1", "/settings", "/login"] {
+        answer(server.request("POST", form).header("user-agent", &ours)).await.error(403);
+    }
     answer(server.request("GET", "/healthz").header("user-agent", &ours)).await.ok(200);
 }
 

@@ -54,6 +54,22 @@ async fn u8_trickled_headers_gain_no_time() {
 }
 
 #[tokio::test]
+async fn u8_endless_headers_take_bounded_memory() {
+    let server = within(ServeLimits { header_timeout: LONG * 2, ..ServeLimits::default() }).await;
+    let mut client = Client::connect(&server.url).await;
+    let headers: String = (0..11).map(|number| format!("X-{number}: {}\r\n", "x".repeat(8000))).collect();
+    client.send(&format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\n{headers}")).await;
+    // The answer may be lost where something was still on its way.
+    let answer = client.rest().await;
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431 "), "{answer}");
+    // The longest address that can be asked for is answered, with usual headers.
+    let mut client = Client::connect(&server.url).await;
+    let (query, headers) = ("x".repeat(65_000), format!("Cookie: {}\r\n", "x".repeat(8000)));
+    client.send(&format!("GET /healthz?{query} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n")).await;
+    assert!(client.until("}").await.starts_with("HTTP/1.1 200 OK\r\n"));
+}
+
+#[tokio::test]
 async fn u8_connection_is_kept_and_closed_when_idle() {
     let server = within(ServeLimits { header_timeout: ENOUGH, ..ServeLimits::default() }).await;
     let mut client = Client::connect(&server.url).await;
