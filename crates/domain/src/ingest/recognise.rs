@@ -23,7 +23,7 @@ use super::{Document, Hash, IncomingEntry, Known};
 /// What tells entries of one identity apart: hashes, 0 for what an entry has not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Traits {
-    /// Of its link, where that is not its identity.
+    /// Of its link, where that is neither its identity nor the front page.
     pub link: i64,
     /// Of its title, and of its date where it has no guid.
     pub title: i64,
