@@ -237,6 +237,12 @@ mod tests {
                 vec![key(7, 1, 1), key(8, 2, 2)],
                 vec![Some(0), Some(1)],
             ),
+            (
+                "of a guid, known by a link to the front page that counts no more",
+                vec![key(0, 1, 1), key(0, 2, 2), key(0, 3, 3)],
+                vec![key(7, 1, 1)],
+                vec![Some(0), None, None],
+            ),
             ("nothing to tell them by", vec![key(0, 0, 2)], vec![key(0, 0, 1), key(0, 0, 3)], vec![None]),
             ("cut off before its title", vec![b, cut(key(0, 0, 9))], vec![a, b], vec![Some(1), Some(0)]),
         ] {
