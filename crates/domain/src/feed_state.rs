@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use crate::{
     delivery::{EventType, FAILING_AFTER},
+    follow::FollowSettings,
     ids::{FeedId, FolderId, IconId},
     ingest::{Document, PollOutcome, PollResult},
     push::SubscriptionView,
@@ -200,6 +201,19 @@ impl FeedSeed {
             poll_interval: None,
             push_enabled: true,
             site_url: None,
+        }
+    }
+
+    /// The feed at another address that an account follows instead of this one, with these settings. Until it is fetched it
+    /// is called as this one is.
+    pub fn instead_of(feed: &Feed, settings: &FollowSettings, address: FeedAddress) -> Self {
+        Self {
+            title: feed.title.clone(),
+            custom_title: settings.custom_title.clone(),
+            poll_interval: settings.poll_interval,
+            push_enabled: settings.push_enabled,
+            site_url: feed.site_url.clone(),
+            ..Self::new(address)
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 
 use crate::{
-    feed_state::{FeedAddress, FeedSeed},
+    feed_state::{Feed, FeedAddress, FeedSeed},
     ids::FolderId,
     ingest::{EntryKey, Hash},
 };
@@ -30,6 +30,16 @@ pub struct FollowSettings {
 }
 
 impl FollowSettings {
+    /// Of a feed as the account sees it.
+    pub fn of(feed: &Feed) -> Self {
+        Self {
+            folder_id: feed.folder_id,
+            custom_title: feed.custom_title.clone(),
+            poll_interval: feed.poll_interval,
+            push_enabled: feed.push_enabled,
+        }
+    }
+
     /// Of a feed of an import, in the folder that it names.
     pub fn of_seed(seed: &FeedSeed, folder_id: Option<FolderId>) -> Self {
         Self {

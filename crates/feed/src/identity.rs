@@ -18,7 +18,7 @@ use crate::{
 /// What tells entries of one identity apart: hashes, 0 for what an entry has not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Traits {
-    /// Of its link, where its identity is a guid.
+    /// Of its link, where its identity is a guid and the link no front page.
     pub link: i64,
     /// Of its title; and of its date as well, where it has no guid.
     pub title: i64,
@@ -31,9 +31,9 @@ pub fn traits(entry: &Entry) -> Traits {
     let date = || entry.published.or(entry.created).or(entry.updated).map(jiff::Timestamp::as_second);
     let date = if has_guid { None } else { date() };
     // What all have tells nobody apart.
-    let is_own = |link: &&str| has_guid && !(entry.is_shared && page(link) == page(&entry.identity));
+    let is_own = has_guid && !entry.links_to_front_page;
     Traits {
-        link: entry.link.as_deref().filter(is_own).map_or(0, |link| hash_of(&[link])),
+        link: entry.link.as_deref().filter(|_| is_own).map_or(0, |link| hash_of(&[link])),
         title: match (title, date) {
             (None, None) => 0,
             (Some(title), None) => hash_of(&[title]),
@@ -74,6 +74,9 @@ pub(crate) fn assign(feed: &mut Feed) {
         entry.is_shared = is_front_page(&entry.identity, &fronts);
     }
     tracking::strip(feed);
+    for entry in &mut feed.entries {
+        entry.links_to_front_page = entry.link.as_deref().is_some_and(|link| is_front_page(link, &fronts));
+    }
     let mut shared = shared_identities(&feed.entries);
     if !shared.is_empty() {
         drop_duplicates(feed, &shared);
@@ -112,7 +115,7 @@ fn guid(entry: &Entry) -> Option<&str> {
 }
 
 /// Of entries that share an identity, keeps those that are another entry: under a guid of its own, whatever has another
-/// link and another title; else whatever differs in anything. Of two versions the later counts, by their own word, else
+/// link (or the front page for one) and another title; else whatever differs in anything. Of two versions the later counts, by their own word, else
 /// the first.
 fn drop_duplicates(feed: &mut Feed, shared: &HashSet<String>) {
     let before = feed.entries.len();

@@ -144,6 +144,9 @@ pub struct Entry {
     /// Its identity is the address of a front page, which other entries have or will have as well.
     #[serde(skip)]
     pub is_shared: bool,
+    /// Its link leads to a front page, as those of other entries do or will.
+    #[serde(skip)]
+    pub links_to_front_page: bool,
     /// The document ended inside it.
     #[serde(skip)]
     pub is_cut: bool,

@@ -10,7 +10,7 @@ use domain::{
     figures::{Metric, Series},
     found_by::FoundBy,
     ingest::Hash,
-    push::{Mode, Secrets, SubscriptionState},
+    push::{Mode, Secrets, Subscription, SubscriptionState},
 };
 use jiff::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
@@ -64,6 +64,23 @@ pub(crate) fn millis(delay: Duration) -> i64 {
 pub(crate) fn time(millis: i64) -> Timestamp {
     let nearest = if millis < 0 { Timestamp::MIN } else { Timestamp::MAX };
     Timestamp::from_millisecond(millis).unwrap_or(nearest)
+}
+
+/// A subscription as it will be read again: times in milliseconds, texts without NUL.
+pub(crate) fn as_kept(subscription: Subscription) -> Subscription {
+    let kept = |at: Option<Timestamp>| at.map(|at| time(at.as_millisecond()));
+    Subscription {
+        base_url: text(&subscription.base_url).into_owned(),
+        expires_at: kept(subscription.expires_at),
+        activated_at: kept(subscription.activated_at),
+        verified_at: kept(subscription.verified_at),
+        verify_by: kept(subscription.verify_by),
+        last_error: optional(subscription.last_error.as_ref()).map(Cow::into_owned),
+        last_push_at: kept(subscription.last_push_at),
+        next_step_at: kept(subscription.next_step_at),
+        retry_at: kept(subscription.retry_at),
+        ..subscription
+    }
 }
 
 /// A count of a column, which is never below zero.

@@ -118,6 +118,14 @@ impl WebhookPatch {
         self.headers.iter().flatten().any(|(_, value)| value.is_masked())
     }
 
+    /// Whether what waits for a webhook is sent at once after this: it is enabled by it, or has another URL. What waited for
+    /// the old receiver does not wait for the new one.
+    pub fn sends_what_waits(&self, was_enabled: bool, before: Option<&Webhook>) -> bool {
+        let is_enabling = self.enabled == Some(true) && !was_enabled;
+        let is_redirected = self.url.as_ref().zip(before).is_some_and(|(url, before)| *url != before.url);
+        is_enabling || is_redirected
+    }
+
     /// The same with the stored values in the place of masked ones.
     #[must_use]
     pub fn unmasked(mut self, stored: &WebhookHeaders) -> Self {
@@ -212,6 +220,27 @@ mod tests {
             created_at: Timestamp::UNIX_EPOCH,
             secrets: vec![WebhookSecret::parse("whsec_b2xk").unwrap()],
         }
+    }
+
+    #[test]
+    fn d9_which_changes_send_what_waits() {
+        let before = webhook();
+        for (url, enabled, was_enabled, expect) in [
+            (None, None, true, false),
+            (None, None, false, false),
+            (None, Some(true), true, false),
+            (None, Some(true), false, true),
+            (None, Some(false), true, false),
+            (Some("https://r.org/"), None, true, false),
+            (Some("https://r.org/new"), None, true, true),
+            (Some("https://r.org/new"), Some(false), true, true),
+        ] {
+            let patch = WebhookPatch { url: url.map(str::to_owned), enabled, ..WebhookPatch::default() };
+            let sends = patch.sends_what_waits(was_enabled, Some(&before));
+            assert_eq!(sends, expect, "{url:?} {enabled:?} {was_enabled}");
+        }
+        let unreadable = WebhookPatch { url: Some("https://r.org/new".into()), ..WebhookPatch::default() };
+        assert!(!unreadable.sends_what_waits(true, None));
     }
 
     fn scope(feed: i64) -> EventScope {

@@ -23,7 +23,7 @@ use super::{Document, Hash, IncomingEntry, Known};
 /// What tells entries of one identity apart: hashes, 0 for what an entry has not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Traits {
-    /// Of its link, where that is not its identity.
+    /// Of its link, where that is neither its identity nor the front page.
     pub link: i64,
     /// Of its title, and of its date where it has no guid.
     pub title: i64,
@@ -236,6 +236,12 @@ mod tests {
                 vec![key(9, 1, 9), key(8, 2, 2)],
                 vec![key(7, 1, 1), key(8, 2, 2)],
                 vec![Some(0), Some(1)],
+            ),
+            (
+                "of a guid, known by a link to the front page that counts no more",
+                vec![key(0, 1, 1), key(0, 2, 2), key(0, 3, 3)],
+                vec![key(7, 1, 1)],
+                vec![Some(0), None, None],
             ),
             ("nothing to tell them by", vec![key(0, 0, 2)], vec![key(0, 0, 1), key(0, 0, 3)], vec![None]),
             ("cut off before its title", vec![b, cut(key(0, 0, 9))], vec![a, b], vec![Some(1), Some(0)]),

@@ -202,6 +202,9 @@ mod tests {
         check("東タ", "東京タワー", false);
         check("東京ワー", "東京、京タ、タワー", false);
         check("\"新機能 iphone\"", "の新機能 iPhone", true);
+        check("\"fresh bread\"", "Fresh\nBread", false);
+        check("fresh -\"fresh bread\"", "Fresh\nBread", true);
+        check("\"新機能 iphone\"", "の新機能\niPhone", false);
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //! stands between words. So do the joiners, the variation selectors and the skin tones of pictographs, which makes a
 //! thumb a thumb whatever its colour.
 //!
-//! A text is kept as its words with a space before, between and after them. All that a search asks is whether that form
+//! A text is kept as its words with a space before, between and after them, and two where a line ends: there a part of
+//! it ends (a title, the author), and no phrase goes on. All that a search asks is whether that form
 //! holds a string: ` bread ` for a word, ` fresh bread ` for a phrase, ` conf` for a prefix, `京タワ` within a run. An
 //! index answers that for single grams ([`grams`]): whole words, and pairs of neighbours in a run. Where a search has more
 //! than one gram in a row, the index proposes and the form decides.
@@ -25,22 +26,25 @@ pub const WORD_CHARS_MAX: usize = 128;
 /// All different pairs of neighbours in it are less than the 1 MiB that PostgreSQL takes.
 pub const WORDS_BYTES_MAX: usize = 480 * 1024;
 
-/// The words of a text, folded, each followed by a space, and a space before the first. Empty if there is none.
+/// The words of a text, folded, each followed by a space, and a space before the first of each line. Empty if there is none.
 pub fn words_of(text: &str) -> String {
     if text.len() < WORDS_BYTES_MAX && text.is_ascii() {
         return words_of_ascii(text);
     }
     let mut cutter = Cutter { words: String::with_capacity(text.len() + 2), ..Cutter::default() };
-    for chunk in text.split_ascii_whitespace() {
-        if cutter.words.len() >= WORDS_BYTES_MAX {
-            break;
+    for line in text.split('\n') {
+        for chunk in line.split_ascii_whitespace() {
+            if cutter.words.len() >= WORDS_BYTES_MAX {
+                return cutter.words;
+            }
+            if chunk.is_ascii() {
+                cutter.push_ascii(chunk);
+            } else {
+                for_each_folded(chunk, |c| cutter.push(c));
+                cutter.end_word();
+            }
         }
-        if chunk.is_ascii() {
-            cutter.push_ascii(chunk);
-        } else {
-            for_each_folded(chunk, |c| cutter.push(c));
-            cutter.end_word();
-        }
+        cutter.end_line();
     }
     cutter.words
 }
@@ -61,15 +65,21 @@ fn words_of_ascii(text: &str) -> String {
     };
     let mut words = Vec::with_capacity(text.len() + 2);
     words.push(b' ');
-    let mut chars = 0;
+    let (mut chars, mut begins_line) = (0, false);
     for byte in text.bytes() {
         match FOLDED[usize::from(byte)] {
-            0 if chars > 0 => {
-                words.push(b' ');
-                chars = 0;
+            0 => {
+                if chars > 0 {
+                    words.push(b' ');
+                    chars = 0;
+                }
+                begins_line |= byte == b'\n' && words.len() > 1;
             }
-            0 => {}
             folded => {
+                if begins_line {
+                    words.push(b' ');
+                    begins_line = false;
+                }
                 chars += 1;
                 if chars <= WORD_CHARS_MAX {
                     words.push(folded);
@@ -110,15 +120,15 @@ struct Cutter {
     /// Of what the word is that has not ended yet, and how many characters it has.
     open: Option<Class>,
     chars: usize,
+    /// What follows begins a line, and not the first that has a word.
+    begins_line: bool,
 }
 
 impl Cutter {
     /// The same as each character by itself, much faster; most texts hold little else.
     fn push_ascii(&mut self, chunk: &str) {
         for word in chunk.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
-            if self.words.is_empty() {
-                self.words.push(' ');
-            }
+            self.begin_word();
             let begin = self.words.len();
             let length = word.len().min(WORD_CHARS_MAX).min(WORDS_BYTES_MAX.saturating_sub(begin));
             if length > 0 {
@@ -164,15 +174,23 @@ impl Cutter {
             return;
         }
         if self.open.is_none() {
-            if self.words.is_empty() {
-                self.words.push(' ');
-            }
+            self.begin_word();
             self.open = Some(class);
         }
         self.chars += 1;
         if class == Class::Unspaced || self.chars <= WORD_CHARS_MAX {
             self.words.push(c);
         }
+    }
+
+    fn begin_word(&mut self) {
+        if self.words.is_empty() || std::mem::take(&mut self.begins_line) {
+            self.words.push(' ');
+        }
+    }
+
+    fn end_line(&mut self) {
+        self.begins_line = !self.words.is_empty();
     }
 
     fn end_word(&mut self) {
@@ -203,6 +221,8 @@ mod tests {
         check("it's 'quoted' \\ & | ! <-> :* % _ \0", "it s quoted");
         check("a🦀b🎉🎉 c", "a 🦀 b 🎉 🎉 c");
         check("I ❤️ you → 👍🏽!", "i ❤ you → 👍");
+        check("\nA title\nBär\n\nits text\n", "a title  bar  its text");
+        check("\nA title\n\nits text\r\n", "a title  its text");
         check("👩\u{200d}🚀 🅰 ② 🏽 1\u{fe0f}\u{20e3}", "👩 🚀 🅰 2 1");
     }
 
@@ -235,9 +255,12 @@ mod tests {
     /// As any other text is cut, character by character.
     fn cut_slowly(text: &str) -> String {
         let mut cutter = Cutter::default();
-        for chunk in text.split_ascii_whitespace() {
-            for_each_folded(chunk, |c| cutter.push(c));
-            cutter.end_word();
+        for line in text.split('\n') {
+            for chunk in line.split_ascii_whitespace() {
+                for_each_folded(chunk, |c| cutter.push(c));
+                cutter.end_word();
+            }
+            cutter.end_line();
         }
         cutter.words
     }
@@ -246,7 +269,9 @@ mod tests {
     fn f6_ascii_is_cut_as_any_other_text() {
         let every: String = (0..128_u8).map(char::from).collect();
         let (long, endless) = ("Ab9".repeat(99), "Word, ".repeat(WORDS_BYTES_MAX / 5));
-        for text in ["", "--", "a", " a", "A-b__C9", "It's (so)", &every, &long, &long.repeat(9), &endless] {
+        for text in
+            ["", "--", "a", " a", "A-b__C9", "It's (so)", "\n a\n\n-b \nc\n", &every, &long, &long.repeat(9), &endless]
+        {
             assert_eq!(words_of(text), cut_slowly(text), "{}", &text[..text.len().min(99)]);
         }
     }

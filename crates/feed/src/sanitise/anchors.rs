@@ -3,16 +3,16 @@
 //!
 //! Whether a link leads to a place in the text shows at its end: links are noted, and written when all is read.
 
-use std::{collections::HashSet, fmt::Write as _};
+use std::{borrow::Cow, collections::HashSet, fmt::Write as _};
 
 use percent_encoding::percent_decode_str;
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use super::{attributes::may_follow, escape_into};
+use super::{attributes::may_follow, escape_into, value::is_web};
 use crate::{
-    limits::{ANCHOR_LINKS_MAX, ID_BYTES_MAX, IDS_MAX},
-    resolve::LinkBudget,
+    limits::{ANCHOR_LINKS_MAX, ID_BYTES_MAX, IDS_MAX, URL_BYTES_MAX},
+    resolve::{self, LinkBudget},
     tracking::without_tracking,
 };
 
@@ -73,21 +73,25 @@ impl Anchors {
         let Some((page, fragment)) = href.split_once('#').filter(|(_, fragment)| !fragment.is_empty()) else {
             return false;
         };
-        // A place on a page that nobody may follow a link to is none.
-        let base = base.filter(|base| may_follow(base.scheme()));
-        let is_page = |base: &Url| without_tracking(page) == without_tracking(without_fragment(base));
-        let is_here = page.is_empty() || base.is_some_and(is_page);
-        if !is_here || fragment.len() > ID_BYTES_MAX || self.links.len() >= ANCHOR_LINKS_MAX {
+        if fragment.len() > ID_BYTES_MAX || self.links.len() >= ANCHOR_LINKS_MAX {
             return false;
         }
-        let elsewhere = match base {
-            _ if !page.is_empty() => Some(href.to_owned()),
-            Some(base) => budget.join(base, &format!("#{}", self.own(fragment))).map(String::from),
-            None => None,
+        // A place on a page that nobody may follow a link to is none.
+        let base = base.filter(|base| may_follow(base.scheme()));
+        let elsewhere = if page.is_empty() {
+            base.and_then(|base| budget.join(base, &format!("#{}", self.own(fragment)))).map(String::from)
+        } else {
+            let Some(page) = base.and_then(|base| own_page(page, base, budget)) else { return false };
+            Some(format!("{page}#{fragment}"))
         };
         let elsewhere = elsewhere.map(|link| without_tracking(&link).into_owned());
         self.links.push(Link { at, fragment: fragment.to_owned(), elsewhere });
         true
+    }
+
+    /// Whether a link stands at this place or behind it.
+    pub(super) fn has_link_from(&self, at: usize) -> bool {
+        self.links.last().is_some_and(|link| link.at >= at)
     }
 
     /// The text with its links in it.
@@ -128,6 +132,41 @@ impl Anchors {
     fn own<'v>(&self, value: &'v str) -> &'v str {
         value.strip_prefix(&self.prefix).unwrap_or(value)
     }
+}
+
+/// The address in a link, made absolute, if it is the entry's own. Feeds write that relative as well, by another scheme,
+/// or with another slash at its end.
+fn own_page<'p>(page: &'p str, base: &Url, budget: &LinkBudget) -> Option<Cow<'p, str>> {
+    if without_tracking(page) == without_tracking(without_fragment(base)) {
+        return Some(Cow::Borrowed(page));
+    }
+    // Most links lead elsewhere, which their end tells without being resolved.
+    let path = page.split('?').next().unwrap_or_default();
+    if page.len() > URL_BYTES_MAX || last_segment(path) != last_segment(base.path()) {
+        return None;
+    }
+    let is_relative = resolve::scheme(page).is_none();
+    let url = if is_relative { budget.join(base, page)? } else { Url::parse(page).ok()? };
+    if !is_web(url.scheme()) || !is_web(base.scheme()) || plain(&url) != plain(base) {
+        return None;
+    }
+    Some(if is_relative { Cow::Owned(url.into()) } else { Cow::Borrowed(page) })
+}
+
+/// An address without what makes no difference to which page it is: scheme, slash at its end, tracking, fragment.
+fn plain(url: &Url) -> (String, String) {
+    let address = without_tracking(without_fragment(url));
+    let address = address.split_once("://").map_or(&*address, |(_, address)| address);
+    let (path, query) = address.split_once('?').unwrap_or((address, ""));
+    (without_slash(path).to_owned(), query.to_owned())
+}
+
+fn last_segment(path: &str) -> &str {
+    without_slash(path).rsplit('/').next().unwrap_or_default()
+}
+
+fn without_slash(path: &str) -> &str {
+    path.strip_suffix('/').unwrap_or(path)
 }
 
 fn without_fragment(url: &Url) -> &str {

@@ -1,5 +1,6 @@
-//! Formulas that need more than to be kept, and those that stand twice. KaTeX and MathJax write each as MathML, for those who cannot see, and once more as it is
-//! to be drawn, which without their style sheets is a row of letters. The MathML is kept.
+//! Formulas that need more than to be kept, and those that stand twice. KaTeX and MathJax write each as MathML, for those
+//! who cannot see, and once more as it is to be drawn, which without their style sheets is a row of letters. The MathML is
+//! kept. What is shown until a script has drawn the formula goes where MathML follows; where only its source does, it stays.
 
 use super::{
     Last, Sanitiser, escape_into,
@@ -54,10 +55,39 @@ impl Sanitiser<'_> {
         self.last == Last::Math
     }
 
-    /// Writes a formula in TeX, which nobody draws without a script, as it is.
+    /// Removes the preview of the formula that comes now.
+    pub(super) fn drop_preview(&mut self) {
+        let Some((from, to)) = self.take_preview() else { return };
+        // Places that links lead to stay, and links know where they stand.
+        if self.out[from..to].contains(" id=\"") || self.anchors.has_link_from(from) {
+            return;
+        }
+        self.out.replace_range(from..to, "");
+        self.last = Last::Text;
+    }
+
+    /// Where the preview stands that was written last, if it shows something and nothing is shown after it.
+    fn take_preview(&mut self) -> Option<(usize, usize)> {
+        let preview = self.preview.take()?;
+        let end = preview.end?;
+        (preview.shown < end.shown && end.shown == self.shown).then_some((preview.from, end.at))
+    }
+
+    /// Notes that an element has ended, if it is the preview.
+    pub(super) fn note_preview_end(&mut self) {
+        let (at, shown, depth) = (self.out.len(), self.shown, self.open.len());
+        if let Some(preview) = self.preview.as_mut().filter(|it| it.end.is_none() && it.depth == depth) {
+            preview.end = Some(PreviewEnd { at, shown });
+        }
+    }
+
+    /// Writes a formula in TeX, which nobody draws without a script, as it is, unless its preview stands there.
     pub(super) fn tex(&mut self, raw: &str) {
         let source = raw.trim().trim_start_matches("% <![CDATA[").trim_end_matches("%]]>").trim();
-        if source.is_empty() || self.is_open(Kept::MATH.set()) || !self.make_way(Kept::CODE) {
+        if source.is_empty() || self.is_open(Kept::MATH.set()) || self.take_preview().is_some() {
+            return;
+        }
+        if !self.make_way(Kept::CODE) {
             return;
         }
         let is_full = self.is_full(Kept::CODE);
@@ -113,6 +143,33 @@ impl Sanitiser<'_> {
             escape_into(text, &mut self.out);
             self.out.push_str("</mo>");
         }
+    }
+}
+
+/// The class of what MathJax 2 shows until it has drawn a formula: its source, or a picture.
+pub(super) const PREVIEW: &str = "MathJax_Preview";
+
+#[derive(Debug)]
+pub(super) struct Preview {
+    /// Where its tag begins.
+    from: usize,
+    /// How many elements are open around it.
+    depth: usize,
+    /// How much was shown before it.
+    shown: usize,
+    end: Option<PreviewEnd>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct PreviewEnd {
+    at: usize,
+    /// How much was shown up to there.
+    shown: usize,
+}
+
+impl Preview {
+    pub(super) fn new(from: usize, depth: usize, shown: usize) -> Self {
+        Self { from, depth, shown, end: None }
     }
 }
 

@@ -45,6 +45,15 @@ pub(super) struct Frame {
     title: Option<String>,
 }
 
+/// An `<object>` that is open.
+#[derive(Debug)]
+pub(super) struct PendingObject {
+    /// What it would show.
+    frame: Option<Frame>,
+    /// How much was shown before it.
+    shown: usize,
+}
+
 impl Sanitiser<'_> {
     /// An element that shows another page.
     pub(super) fn frame(&mut self, name: &str, attributes: Attributes<'_>, closed: bool) {
@@ -60,21 +69,20 @@ impl Sanitiser<'_> {
                 self.replace_frame(address.map(|it| Frame::new(it, attributes)), None);
                 self.pass_over(name, closed);
             }
-            // Flash is over.
             "embed" => {
-                let frame = self.first_address(attributes).map(|it| Frame::new(it, attributes));
-                let is_flash = |frame: &Frame| {
-                    frame.address.split(['?', '#']).next().is_some_and(|it| it.to_ascii_lowercase().ends_with(".swf"))
-                };
-                let is_shown = |frame: &Frame| recognise(&frame.address, None).is_some() || !is_flash(frame);
-                self.replace_frame(frame.filter(is_shown), None);
+                let address = self.first_address(attributes);
+                self.replace_frame(shown_by_plugin(address, attributes), None);
             }
-            "object" if closed => {}
             "object" => {
-                self.objects += 1;
-                self.known_player(attributes.get("data"), attributes, "object");
+                let frame = shown_by_plugin(self.address_of_object(attributes), attributes);
+                if closed {
+                    self.replace_frame(frame, None);
+                } else {
+                    self.objects.push(PendingObject { frame, shown: self.shown });
+                    self.known_player(attributes.get("data"), attributes, "object");
+                }
             }
-            "param" if self.objects > 0 => {
+            "param" if !self.objects.is_empty() => {
                 let names_file = |name: &str| ["movie", "src", "data"].iter().any(|it| it.eq_ignore_ascii_case(name));
                 if attributes.get("name").is_some_and(names_file) {
                     self.known_player(attributes.get("value"), Attributes::default(), "object");
@@ -115,9 +123,21 @@ impl Sanitiser<'_> {
         let address = address.and_then(|raw| self.url(&unescaped(raw), may_follow));
         if let Some(player) = address.and_then(|address| recognise(&address, None)) {
             self.link_to_player(&player, Frame::new(String::new(), attributes).title.as_deref());
-            self.dropping = Some(Dropping { depth: self.objects, ..Dropping::all(around) });
-            self.objects = 0;
+            self.dropping = Some(Dropping { depth: self.objects.len(), ..Dropping::all(around) });
+            self.objects.clear();
         }
+    }
+
+    /// What is in an object is shown where the object itself cannot be. Where nothing is in it, a link to it is.
+    pub(super) fn object_ended(&mut self) {
+        if let Some(object) = self.objects.pop().filter(|object| object.shown == self.shown) {
+            self.replace_frame(object.frame, None);
+        }
+    }
+
+    fn address_of_object(&self, attributes: Attributes<'_>) -> Option<String> {
+        let address = self.url(&unescaped(attributes.get("data")?), is_web)?;
+        address.starts_with("http").then_some(address)
     }
 
     fn pass_over(&mut self, name: &str, closed: bool) {
@@ -185,6 +205,16 @@ impl Frame {
         let title = ["title", "playlabel", "aria-label"].into_iter().find_map(|name| attributes.get(name));
         Self { address, title: title.and_then(|raw| readable_title(&unescaped(raw))) }
     }
+}
+
+/// What an `<embed>` or an `<object>` shows, if anybody can still see that: Flash and Java are over.
+fn shown_by_plugin(address: Option<String>, attributes: Attributes<'_>) -> Option<Frame> {
+    let frame = Frame::new(address?, attributes);
+    let kind = attributes.get("type").unwrap_or_default().to_ascii_lowercase();
+    let path = frame.address.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
+    let is_swf = path.rsplit_once('.').is_some_and(|(_, ending)| ending == "swf");
+    let is_over = is_swf || kind.contains("flash") || kind.contains("x-java");
+    (!is_over || recognise(&frame.address, None).is_some()).then_some(frame)
 }
 
 fn readable_title(title: &str) -> Option<String> {

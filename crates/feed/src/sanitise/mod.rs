@@ -25,8 +25,8 @@ use self::{
     anchors::Anchors,
     attributes::{Value, attribute},
     ends::{implied_end_sets, is_void_kept},
-    formula::{Fence, is_fenced, is_tex},
-    frames::{Frame, MARK},
+    formula::{Fence, PREVIEW, Preview, is_fenced, is_tex},
+    frames::{Frame, MARK, PendingObject},
     picture::{Lazy, Picture, is_tracking_pixel},
     policy::{Fate, Kept, MATH_EMPTY, MATHML, fate},
     value::unescaped,
@@ -68,8 +68,10 @@ pub fn sanitise_in(html: &str, base: Option<&Url>, scope: Scope) -> String {
         dropping: None,
         raw: Raw::Nothing,
         fences: Vec::new(),
+        preview: None,
         pending_frame: None,
-        objects: 0,
+        objects: Vec::new(),
+        shown: 0,
         in_noscript: false,
         in_attribute: false,
         last: Last::Text,
@@ -98,9 +100,13 @@ struct Sanitiser<'b> {
     raw: Raw,
     /// The `<mfenced>`s that are open, innermost last.
     fences: Vec<Fence>,
+    /// The last preview of a formula.
+    preview: Option<Preview>,
     pending_frame: Option<Frame>,
-    /// How many `<object>`s are open.
-    objects: usize,
+    /// The `<object>`s that are open, innermost last.
+    objects: Vec<PendingObject>,
+    /// How many texts, pictures and players were written.
+    shown: usize,
     in_noscript: bool,
     /// What is read stood in an attribute.
     in_attribute: bool,
@@ -211,6 +217,9 @@ impl Sanitiser<'_> {
     }
 
     fn keep(&mut self, kept: Kept, attributes: Attributes<'_>, closed: bool) {
+        if kept == Kept::MATH {
+            self.drop_preview();
+        }
         if !self.make_way(kept) {
             return;
         }
@@ -235,7 +244,11 @@ impl Sanitiser<'_> {
             }
         }
         self.out.push('>');
+        self.shown += usize::from(matches!(kept.name(), "audio" | "video"));
         if !void {
+            if attributes.mention(PREVIEW) {
+                self.preview = Some(Preview::new(before, self.open.len(), self.shown));
+            }
             self.opened(kept);
             // What holds nothing is closed at once, however it is written, as is `<mrow/>` in a formula.
             if kept.is_in(MATH_EMPTY) || closed && kept.is_in(MATHML) {
@@ -273,6 +286,7 @@ impl Sanitiser<'_> {
         picture.to = self.out.len();
         picture.from = picture.to - tag_bytes;
         self.last = Last::Picture(picture);
+        self.shown += 1;
     }
 
     /// Writes the attributes that may stay; returns whether one of them is a file to show.
@@ -359,7 +373,7 @@ impl Sanitiser<'_> {
         }
         match fate(name) {
             Fate::Keep(kept) if !is_void_kept(kept) && !kept.is_in(MATH_EMPTY) => self.end_kept(kept),
-            Fate::Frame if name.eq_ignore_ascii_case("object") => self.objects = self.objects.saturating_sub(1),
+            Fate::Frame if name.eq_ignore_ascii_case("object") => self.object_ended(),
             Fate::Unwrap if name.eq_ignore_ascii_case("noscript") => self.in_noscript = false,
             _ => {}
         }

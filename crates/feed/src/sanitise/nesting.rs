@@ -73,6 +73,7 @@ impl Sanitiser<'_> {
         }
         self.escape(text);
         self.last = Last::Text;
+        self.shown += 1;
         if is_loose {
             self.close_to(self.open.len() - 1);
         }
@@ -124,6 +125,7 @@ impl Sanitiser<'_> {
             if kept == Kept::MATH {
                 self.last = Last::Math;
             }
+            self.note_preview_end();
         }
     }
 

@@ -119,7 +119,22 @@ fn f3_fragment_links_scoped_to_entry() {
     check_own("<p id='x y'>1<p id=''>2", "<p>1</p><p>2</p>");
     // The page of the entry, as a feed with absolute links writes it.
     check_own("<a href='http://e.org/a/#x'>1</a><p id=x>", "<a href=\"#OWN-x\">1</a><p id=\"OWN-x\"></p>");
+    for own in ["/a/", "/a", "../a/", "https://e.org/a", "http://e.org:80/a/", "//e.org/a/"] {
+        let html = format!("<a href='{own}#x'>1</a><p id=x>");
+        check_own(&html, "<a href=\"#OWN-x\">1</a><p id=\"OWN-x\"></p>");
+    }
+    for (other, expect) in [
+        ("/b/", "http://e.org/b/"),
+        ("/a/a", "http://e.org/a/a"),
+        ("?b=1", "http://e.org/a/?b=1"),
+        ("http://e.org:8080/a/", "http://e.org:8080/a/"),
+        ("ftp://e.org/a/", "ftp://e.org/a/"),
+    ] {
+        let html = format!("<a href='{other}#x'>1</a><p id=x>");
+        check_own(&html, &format!("<a href=\"{expect}#x\">1</a><p id=\"OWN-x\"></p>"));
+    }
     // What is not in the text is on the page.
+    check("<a href='/a#comments'>1</a>", "<a href=\"http://e.org/a#comments\">1</a>");
     check("<a href='#comments'>1</a>", "<a href=\"http://e.org/a/#comments\">1</a>");
     check("<a href='http://e.org/a/#x'>1</a>", "<a href=\"http://e.org/a/#x\">1</a>");
     check("<a href='http://f.org/#x'>1</a>", "<a href=\"http://f.org/#x\">1</a>");
@@ -260,6 +275,26 @@ fn f3_formulas_are_shown_once() {
             format!("{math}b"),
         ),
         (
+            "<span class=MathJax_Preview>x^2</span><script type='math/tex'>x^2</script>b".to_owned(),
+            "<span>x^2</span>b".to_owned(),
+        ),
+        (
+            "<span class=MathJax_Preview><img src=/x.png></span>\n<script type='math/tex'>x^2</script>b".to_owned(),
+            "<span><img src=\"http://e.org/x.png\"></span>\nb".to_owned(),
+        ),
+        (
+            format!(
+                "a<span class=MathJax_Preview><i>x^2</i></span><span class=MathJax data-mathml='{math}'>x2</span><script type='math/tex'>x^2</script>b"
+            ),
+            format!("a{math}b"),
+        ),
+        (
+            format!(
+                "<div class=MathJax_Preview>x^2</div><span class=MathJax><nobr aria-hidden=true>x2</nobr>{math}</span>b"
+            ),
+            format!("<span>{math}</span>b"),
+        ),
+        (
             format!("<span>{math}</span><img class=mwe-math-fallback-image-inline aria-hidden=true src=x alt=x^2>b"),
             format!("<span>{math}</span>b"),
         ),
@@ -296,6 +331,8 @@ fn f3_tex_formulas_shown_as_source() {
     check("a <script type='math/tex'>x<y^2</script> b", "a <code>x&lt;y^2</code> b");
     check("<p><script type='math/tex; mode=display'>% <![CDATA[\nx %]]></script>", "<p><code>x</code></p>");
     check("<script type='math/tex'> </script><script type=text/x>y</script>z", "z");
+    check("<i class=MathJax_Preview></i><script type='math/tex'>x</script>", "<i></i><code>x</code>");
+    check("<i class=MathJax_Preview>x</i> y <script type='math/tex'>z</script>", "<i>x</i> y <code>z</code>");
     check("<svg><script type='math/tex'>x</script></svg>z", "z");
 }
 
@@ -416,6 +453,16 @@ fn f3_players_become_marked_links_with_picture() {
         "<a href=\"https://x.bandcamp.com/album/y\" data-player=\"https://bandcamp.com/EmbeddedPlayer/album=1\">https://x.bandcamp.com/album/y</a>",
     );
     check("<embed src='https://e.org/x.swf'>", "");
+    check("<object data='https://e.org/x.swf'></object>", "");
+    check("<object data=x type='application/x-shockwave-flash'></object>", "");
+    check("<object data=javascript:x></object><object data='data:application/pdf,x'></object><object></object>", "");
+    check("<object data=x.pdf hidden></object>", "");
+    let paper = "<a href=\"http://e.org/a/x.pdf\">http://e.org/a/x.pdf</a>";
+    check("<object data=x.pdf type=application/pdf><param name=a value=b></object>b", &format!("{paper}b"));
+    check("<object data=x.pdf />b", &format!("{paper}b"));
+    check("<object data=y.pdf><object data=x.pdf></object></object>b", &format!("{paper}b"));
+    check("<object data=x.pdf title='A paper'><p></p></object>", "<p></p><a href=\"http://e.org/a/x.pdf\">A paper</a>");
+    check("<object data=x.pdf><img src=/x.png></object>", "<img src=\"http://e.org/x.png\">");
     check("<object data='https://e.org/x'><p>y</object>", "<p>y</p>");
 }
 

@@ -147,7 +147,7 @@ fn dated(n: usize) -> String {
 #[test]
 fn f3_no_entry_lost_to_shared_identity() {
     type Item = fn(usize) -> String;
-    let kinds: [(&str, Item); 10] = [
+    let kinds: [(&str, Item); 12] = [
         ("the front page", |n| format!("<title>Post {n}</title><link>http://e.org/</link>")),
         ("the front page, by its text", |n| format!("<link>http://e.org/</link><description>{n}</description>")),
         ("the front page, with one title", |n| {
@@ -158,6 +158,12 @@ fn f3_no_entry_lost_to_shared_identity() {
         }),
         ("a link", |n| format!("<title>Post {n}</title><link>http://e.org/news</link>")),
         ("a guid", |n| format!("<title>Post {n}</title><link>http://e.org/{n}</link><guid>0</guid>")),
+        ("a guid and the front page", |n| {
+            format!("<title>Post {n}</title><link>http://www.e.org</link><guid>0</guid><description>{n}</description>")
+        }),
+        ("a guid and the front page, with tracking", |n| {
+            format!("<title>Post {n}</title><link>http://e.org/?utm_source=rss&amp;utm_term={n}</link><guid>0</guid>")
+        }),
         ("a text", |n| format!("<title>T</title>{}", dated(n))),
         ("a text without a title", |n| format!("<description>D</description>{}", dated(n))),
         ("a link, without a title", |n| {

@@ -35,11 +35,11 @@ const HTML_PIECES: &str = "<p>¦</p>¦<p/>¦<b>¦</b>¦<i>¦</i>¦<div>¦</div>�
     <noscript>¦</noscript>¦<noembed>¦</noembed>¦<noframes>¦<template>¦</template>¦<select>¦<option>¦</select>¦\
     <thead>¦<tfoot>¦</tr>¦</tbody>¦</caption>¦<article>¦</article>¦<section>¦</section>¦<summary>¦<details>¦<h2>¦</h1>¦</li>¦\
     <rp>¦</ruby>¦<center>¦</center>¦<span class='language-x page'>¦</span>¦<p id=a>¦<li id='fn:1'>¦<a href='#a'>¦\
-    <a href='#fn%3A1'>¦<a href='http://e.org/a/b?c#a'>¦<a name=a>¦<i id='e0000000000000000-a'>¦<b hidden>¦<form hidden>¦\
+    <a href='#fn%3A1'>¦<a href='http://e.org/a/b?c#a'>¦<a href='/a/b/?c#a'>¦<a name=a>¦<i id='e0000000000000000-a'>¦<b hidden>¦<form hidden>¦\
     <math display=block>¦<mi>¦</mi>¦<mo stretchy=false>¦<mrow>¦</mrow>¦<msup>¦<mfrac/>¦<mspace width='1em'/>¦\
     <mspace width=9999em>¦<mtd>¦<mtr>¦<mtable>¦<semantics>¦<annotation>¦<mml:math>¦<mml:mi>¦<mfenced>¦<malignmark>¦<none>¦\
     <mfenced open='<' separators=';&'>¦</mfenced>¦<mfenced close=''/>¦<script type='math/tex'>¦<span aria-hidden=true>¦\
-    <span class=katex-html aria-hidden=true>¦<span data-mathml='<math><mi>x'>¦<nobr aria-hidden=true>¦\
+    <span class=katex-html aria-hidden=true>¦<span class=MathJax_Preview>¦<span data-mathml='<math><mi>x'>¦<nobr aria-hidden=true>¦\
     <iframe data-src='https://www.youtube.com/embed/abcdefghijk?start=3' title=' a \u{1} b '></iframe>¦\
     <lite-youtube videoid=abcdefghijk>¦</lite-youtube>¦<object data='https://player.vimeo.com/video/1'>¦</object>¦\
     <param name=movie value='//www.youtube.com/v/abcdefghijk&x'>¦<embed src='https://e.org/videos/embed/x'>¦\

@@ -77,6 +77,8 @@ async fn life_of_entries(data: Data<'_>) {
         let output = on(data, wrong);
         assert_eq!(output.status.code(), Some(2), "{wrong:?}: {}{}", stdout(&output), stderr(&output));
     }
+    let of_what = stderr(&on(data, &["entries", "mark", "read"]));
+    assert!(of_what.contains("<ID|--feed <FEED>|--folder <FOLDER>|--all>"), "{of_what}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -142,6 +142,43 @@ fn architecture_names_files_and_tests_that_are_there() {
     assert!(named > 100 && held > 30, "{named} files and {held} tests");
 }
 
+/// What stands in brackets behind a file is in it: `list.js` (`isBefore`). What is "in" another file is not meant.
+#[test]
+fn documents_name_what_is_in_their_files() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut files = rust_files(&root.join("crates"));
+    let scripts = fs::read_dir(root.join("crates/web/assets/js")).unwrap();
+    files.extend(scripts.map(|script| script.unwrap().path()));
+    let mut named = 0;
+    for document in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let text = fs::read_to_string(root.join(document)).unwrap();
+        for (before, behind) in text.match_indices("` (`").map(|(at, _)| text.split_at(at)) {
+            let file = before.rsplit('`').next().unwrap();
+            if !Path::new(file).extension().is_some_and(|extension| extension == "rs" || extension == "js") {
+                continue;
+            }
+            let inside = behind["` (".len()..].split(')').next().unwrap();
+            let parts: Vec<&str> = inside.split('`').collect();
+            for pair in parts.windows(2).skip(1).step_by(2).filter(|pair| !pair[1].starts_with(" in ")) {
+                let Some(name) = pair[0].rsplit("::").next().filter(|name| is_name(name)) else { continue };
+                let is_there = files.iter().filter(|path| is_named(path, file)).any(|path| has_word(path, name));
+                assert!(is_there, "{document}: {file} has no {name}");
+                named += 1;
+            }
+        }
+    }
+    assert!(named > 10, "{named}");
+}
+
+fn is_name(text: &str) -> bool {
+    text.chars().all(|letter| letter == '_' || letter.is_ascii_alphanumeric())
+}
+
+fn has_word(file: &Path, word: &str) -> bool {
+    let source = fs::read_to_string(file).unwrap();
+    source.split(|letter: char| letter != '_' && !letter.is_ascii_alphanumeric()).any(|found| found == word)
+}
+
 /// A second kind of delivery is a module beside `over_http`: see "Where would it go?" in CONTRIBUTING.
 #[test]
 fn u6_one_module_of_dispatch_speaks_http() {

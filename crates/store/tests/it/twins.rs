@@ -15,6 +15,9 @@ const ADAPTERS: [(&str, &str); 2] = [("sqlite", "postgres"), ("postgres", "sqlit
 /// Folders of an adapter's own: how it reaches its database, and tests of that.
 const OWN: [&str; 2] = ["shared", "tests"];
 
+/// Names of functions that many types have.
+const COMMON: [&str; 4] = ["new", "of", "add", "from"];
+
 /// Folders in which the constants of statements are the same too, whether they are files or not.
 const ALIKE: [&str; 1] = ["accounts"];
 
@@ -49,6 +52,21 @@ fn constants(source: &str) -> Vec<(&str, String)> {
             found.push((name, comment.clone()));
         }
         comment.clear();
+    }
+    found
+}
+
+/// The functions of a source in their order, each once.
+fn functions(source: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    for line in source.split("\n#[cfg(test)]").next().unwrap().lines() {
+        let Some((before, rest)) = line.split_once("fn ") else { continue };
+        let is_declared =
+            before.split_whitespace().all(|word| word.starts_with("pub") || word == "async" || word == "const");
+        let name = rest.split(['(', '<']).next().unwrap();
+        if is_declared && !COMMON.contains(&name) && !found.contains(&name) {
+            found.push(name);
+        }
     }
     found
 }
@@ -110,4 +128,23 @@ fn constants_without_a_twin_say_why() {
             }
         }
     }
+}
+
+/// So whoever has read the one finds the way in the other.
+#[test]
+fn functions_of_twins_are_in_the_same_order() {
+    let (sqlite, postgres) = (files("sqlite", "rs"), files("postgres", "rs"));
+    let is_own = |module: &Path| OWN.iter().any(|folder| module.starts_with(folder));
+    let mut seen = 0;
+    for (module, text) in sqlite.iter().filter(|(module, _)| !is_own(module)) {
+        let Some(twin) = postgres.get(module) else { continue };
+        let (ours, theirs) = (functions(text), functions(twin));
+        let shared = |of: &[&str], other: &[&str]| -> Vec<String> {
+            of.iter().filter(|name| other.contains(name)).map(|name| (*name).to_owned()).collect()
+        };
+        let both = shared(&ours, &theirs);
+        assert_eq!(both, shared(&theirs, &ours), "{}", module.display());
+        seen += both.len();
+    }
+    assert!(seen > 200, "{seen}");
 }

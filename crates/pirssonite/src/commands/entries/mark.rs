@@ -23,12 +23,13 @@ const AT_ONCE: usize = 500;
 
 /// Which entries, and how.
 #[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("which").required(true).multiple(true).args(["ids", "feed", "folder", "all"]))]
 pub(super) struct MarkArguments {
     /// How to mark them.
     #[arg(value_name = "MARK")]
     mark: MarkAs,
     /// The ids of the entries, as `pirssonite entries` shows them.
-    #[arg(value_name = "ID", required_unless_present_any = ["feed", "folder", "all"])]
+    #[arg(value_name = "ID")]
     ids: Vec<i64>,
     /// All of this feed: its id, its title or its URL. Only for `read`, as the three below.
     #[arg(long, value_name = "FEED", conflicts_with = "ids")]

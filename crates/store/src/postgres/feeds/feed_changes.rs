@@ -252,13 +252,7 @@ async fn switch(
         log.add(follows::begin(transaction, account, there, &settings, now).await?);
         there
     } else {
-        let seed = FeedSeed {
-            title: before.title.clone(),
-            poll_interval: settings.poll_interval,
-            push_enabled: settings.push_enabled,
-            site_url: before.site_url.clone(),
-            ..FeedSeed::new(address)
-        };
+        let seed = FeedSeed::instead_of(before, &settings, address);
         let inserted = import::insert_seeds(transaction, account, &[&seed]).await?;
         let Some(id) = inserted.into_values().next() else { return Ok(Readdressed::Raced) };
         follows::insert(transaction, account, &[(id, settings)], now).await?;

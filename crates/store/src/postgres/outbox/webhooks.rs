@@ -143,14 +143,12 @@ pub(crate) async fn update(
     } else {
         webhook_rows::update(&transaction, id, patch).await?
     };
-    let is_enabling = patch.enabled == Some(true) && !stored.get::<_, bool>(0);
-    // What waited for the old receiver does not wait for the new one.
-    let is_redirected = before.as_ref().is_some_and(|before| patch.url.as_ref().is_some_and(|url| *url != before.url));
-    if is_enabling || is_redirected {
+    let sends_what_waits = patch.sends_what_waits(stored.get(0), before.as_ref());
+    if sends_what_waits {
         delivery_moves::hurry(&transaction, id).await?;
     }
     let mut log = if updated == before { ChangeLog::default() } else { changed(account) };
-    log.deliveries_if(is_enabling || is_redirected);
+    log.deliveries_if(sends_what_waits);
     store.commit(transaction, log).await?;
     Ok(updated)
 }

@@ -30,6 +30,7 @@ use crate::postgres::{
     },
     shared::values::time,
 };
+use crate::values::as_kept;
 
 /// What becomes of subscriptions: decided one after the other, then written.
 #[derive(Debug)]
@@ -78,7 +79,7 @@ impl Decisions {
         let place = self.known.iter().position(|known| known.id == id)?;
         let before = self.known[place].clone();
         let (after, poll_now) = push::apply(&before, event, rules, time(self.now)).outcome(&before)?;
-        let after = after.map(subscription_rows::as_kept);
+        let after = after.map(as_kept);
         match &after {
             Some(after) if *after == before => {}
             Some(after) => {
@@ -115,6 +116,27 @@ impl Decisions {
         self.feeds.entry(feed.0).or_default()
     }
 
+    /// Something happens to one that was found so, under a claim or not; `None` if it is locked.
+    fn change(&mut self, change: &SubscriptionChange, found: Lookup) -> Option<Changed> {
+        let held = match found {
+            Lookup::Held(held) => held,
+            Lookup::None => return Some(Changed::NotFound),
+            Lookup::Locked => return None,
+        };
+        if let Claim::Under(Lease { owner, fence }) | Claim::Ends(Lease { owner, fence }) = &change.claim
+            && (held.lease_owner.as_ref(), held.lease_fence) != (Some(owner), *fence)
+        {
+            return Some(Changed::NotFound);
+        }
+        self.know(held.subscription);
+        let transition = self.decide(change.id, &change.event, change.rules);
+        if matches!(change.claim, Claim::Ends(_)) {
+            self.end_lease(change.id);
+        }
+        let done = |transition| Changed::Done(Box::new(transition));
+        Some(transition.map_or(Changed::Refused, done))
+    }
+
     /// Compares what a feed wants with those that it has. False if nothing is to be done, or if a later version sees to it.
     pub(crate) fn reconcile(&mut self, feed: FeedId, wanted: DesiredPush<'_>, offer: &Offer) -> bool {
         if self.foreign.contains(&feed) {
@@ -147,27 +169,6 @@ impl Decisions {
     /// One more that may be decided about.
     pub(crate) fn know(&mut self, subscription: Subscription) {
         self.known.push(subscription);
-    }
-
-    /// Something happens to one that was found so, under a claim or not; `None` if it is locked.
-    fn change(&mut self, change: &SubscriptionChange, found: Lookup) -> Option<Changed> {
-        let held = match found {
-            Lookup::Held(held) => held,
-            Lookup::None => return Some(Changed::NotFound),
-            Lookup::Locked => return None,
-        };
-        if let Claim::Under(Lease { owner, fence }) | Claim::Ends(Lease { owner, fence }) = &change.claim
-            && (held.lease_owner.as_ref(), held.lease_fence) != (Some(owner), *fence)
-        {
-            return Some(Changed::NotFound);
-        }
-        self.know(held.subscription);
-        let transition = self.decide(change.id, &change.event, change.rules);
-        if matches!(change.claim, Claim::Ends(_)) {
-            self.end_lease(change.id);
-        }
-        let done = |transition| Changed::Done(Box::new(transition));
-        Some(transition.map_or(Changed::Refused, done))
     }
 
     /// The lease of whoever has claimed it ends, whatever was decided.

@@ -85,23 +85,6 @@ pub(crate) async fn delete(transaction: &Transaction<'_>, id: SubscriptionId) ->
     execute(transaction, "DELETE FROM subscriptions WHERE id = $1", &[&id.0]).await.map(drop)
 }
 
-/// A subscription as it will be read again: times in milliseconds, texts without NUL.
-pub(crate) fn as_kept(subscription: Subscription) -> Subscription {
-    let kept = |time: Option<Timestamp>| millis_of(time).map(crate::postgres::shared::values::time);
-    Subscription {
-        base_url: text(&subscription.base_url).into_owned(),
-        expires_at: kept(subscription.expires_at),
-        activated_at: kept(subscription.activated_at),
-        verified_at: kept(subscription.verified_at),
-        verify_by: kept(subscription.verify_by),
-        last_error: optional(subscription.last_error.as_ref()).map(std::borrow::Cow::into_owned),
-        last_push_at: kept(subscription.last_push_at),
-        next_step_at: kept(subscription.next_step_at),
-        retry_at: kept(subscription.retry_at),
-        ..subscription
-    }
-}
-
 fn millis_of(time: Option<Timestamp>) -> Option<i64> {
     time.map(Timestamp::as_millisecond)
 }

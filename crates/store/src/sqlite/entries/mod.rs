@@ -140,37 +140,6 @@ impl EntryStore for SqliteStore {
     }
 }
 
-/// An entry with the account's marks; none if the account has it not.
-fn one(connection: &Connection, account: AccountId, id: i64) -> Result<Option<Entry>> {
-    connection.prepare_cached(ONE)?.query_row((id, account.0), entry_of).optional()
-}
-
-/// An entry as nobody has marked it.
-pub(crate) fn one_unmarked(connection: &Connection, id: i64) -> Result<Option<Entry>> {
-    connection.prepare_cached(ONE_UNMARKED)?.query_row([id], entry_of).optional()
-}
-
-fn entry_of(row: &Row<'_>) -> Result<Entry> {
-    Ok(Entry {
-        id: EntryId(row.get(0)?),
-        feed_id: FeedId(row.get(1)?),
-        guid: row.get(2)?,
-        url: row.get(3)?,
-        title: row.get(4)?,
-        author: row.get(5)?,
-        summary: row.get(6)?,
-        content: row.get(7)?,
-        published_at: row.get::<_, Option<i64>>(8)?.map(time),
-        updated_at: row.get::<_, Option<i64>>(9)?.map(time),
-        sort_at: time(row.get(10)?),
-        is_read: row.get(11)?,
-        is_starred: row.get(12)?,
-        categories: serde_json::from_str(row.get_ref(13)?.as_str()?).unwrap_or_default(),
-        enclosures: serde_json::from_str(row.get_ref(14)?.as_str()?).unwrap_or_default(),
-        received_at: time(row.get(15)?),
-    })
-}
-
 fn page(connection: &Connection, wanted: &PageQuery, limit: usize) -> Result<EntryPage> {
     let filter = &wanted.filter;
     let walked = match &filter.ids {
@@ -226,6 +195,37 @@ fn bytes_of(connection: &Connection, id: i64, with_texts: bool) -> Result<usize>
         bytes += usize::try_from(some.unwrap_or(0)).unwrap_or(0);
     }
     Ok(bytes)
+}
+
+/// An entry with the account's marks; none if the account has it not.
+fn one(connection: &Connection, account: AccountId, id: i64) -> Result<Option<Entry>> {
+    connection.prepare_cached(ONE)?.query_row((id, account.0), entry_of).optional()
+}
+
+/// An entry as nobody has marked it.
+pub(crate) fn one_unmarked(connection: &Connection, id: i64) -> Result<Option<Entry>> {
+    connection.prepare_cached(ONE_UNMARKED)?.query_row([id], entry_of).optional()
+}
+
+fn entry_of(row: &Row<'_>) -> Result<Entry> {
+    Ok(Entry {
+        id: EntryId(row.get(0)?),
+        feed_id: FeedId(row.get(1)?),
+        guid: row.get(2)?,
+        url: row.get(3)?,
+        title: row.get(4)?,
+        author: row.get(5)?,
+        summary: row.get(6)?,
+        content: row.get(7)?,
+        published_at: row.get::<_, Option<i64>>(8)?.map(time),
+        updated_at: row.get::<_, Option<i64>>(9)?.map(time),
+        sort_at: time(row.get(10)?),
+        is_read: row.get(11)?,
+        is_starred: row.get(12)?,
+        categories: serde_json::from_str(row.get_ref(13)?.as_str()?).unwrap_or_default(),
+        enclosures: serde_json::from_str(row.get_ref(14)?.as_str()?).unwrap_or_default(),
+        received_at: time(row.get(15)?),
+    })
 }
 
 fn patch_one(changes: &mut WriteTx<'_>, account: AccountId, id: i64, patch: EntryPatch) -> Result<Option<Entry>> {

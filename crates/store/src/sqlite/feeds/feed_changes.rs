@@ -171,6 +171,12 @@ fn readdress(changes: &mut WriteTx<'_>, account: AccountId, before: &Feed, addre
     }
 }
 
+fn write_address(connection: &Connection, id: FeedId, address: &FeedAddress, found: FoundBy, now: i64) -> Result<()> {
+    let credentials = optional(address.credentials.as_ref());
+    let row = (id.0, text(&address.url), found.hash(&address.url).0, credentials, now);
+    connection.prepare_cached(READDRESS)?.execute(row).map(drop)
+}
+
 /// Leaves a feed and follows another, in the same folder and under the same name.
 fn switch(
     changes: &mut WriteTx<'_>,
@@ -179,15 +185,8 @@ fn switch(
     address: FeedAddress,
     there: Option<FeedId>,
 ) -> Result<FeedId> {
-    let seed = FeedSeed {
-        title: before.title.clone(),
-        custom_title: before.custom_title.clone(),
-        poll_interval: before.poll_interval,
-        push_enabled: before.push_enabled,
-        site_url: before.site_url.clone(),
-        ..FeedSeed::new(address)
-    };
-    let settings = FollowSettings::of_seed(&seed, before.folder_id);
+    let settings = FollowSettings::of(before);
+    let seed = FeedSeed::instead_of(before, &settings, address);
     follows::end(changes, account, before.id)?;
     let id = match there {
         Some(there) => {
@@ -198,12 +197,6 @@ fn switch(
     };
     changes.log.feeds(account, Some(id), 1);
     Ok(id)
-}
-
-fn write_address(connection: &Connection, id: FeedId, address: &FeedAddress, found: FoundBy, now: i64) -> Result<()> {
-    let credentials = optional(address.credentials.as_ref());
-    let row = (id.0, text(&address.url), found.hash(&address.url).0, credentials, now);
-    connection.prepare_cached(READDRESS)?.execute(row).map(drop)
 }
 
 fn apply(changes: &mut WriteTx<'_>, account: AccountId, id: FeedId, patch: &FeedPatch) -> Result<()> {

@@ -109,10 +109,7 @@ pub(crate) fn update(
         webhook_rows::update(connection, id, patch)?;
     }
     changes.outbox.forget_listeners();
-    let is_enabling = patch.enabled == Some(true) && !was_enabled;
-    // What waited for the old receiver does not wait for the new one.
-    let is_redirected = before.as_ref().is_some_and(|before| patch.url.as_ref().is_some_and(|url| *url != before.url));
-    if is_enabling || is_redirected {
+    if patch.sends_what_waits(was_enabled, before.as_ref()) {
         delivery_moves::hurry(connection, id, now)?;
         changes.log.deliveries();
     }

@@ -21,7 +21,7 @@ use crate::sqlite::{
     push::{subscription_claims, subscription_rows, subscriptions},
     shared::writer::WriteTx,
 };
-use crate::values::time;
+use crate::values::{as_kept, time};
 
 /// Something happens to one subscription, under a claim or not.
 pub(crate) fn change_one(
@@ -57,7 +57,7 @@ pub(crate) fn change(
     let connection = changes.connection;
     let decision = push::apply(&before, event, rules, time(now));
     let Some((after, poll_now)) = decision.outcome(&before) else { return Ok(None) };
-    let after = after.map(subscription_rows::as_kept);
+    let after = after.map(as_kept);
     match &after {
         Some(after) if *after == before => {}
         Some(after) => subscription_rows::update(connection, after)?,

@@ -1,7 +1,5 @@
 //! The row of one subscription, written. What is in it was decided elsewhere.
 
-use std::borrow::Cow;
-
 use domain::{
     SubscriptionId,
     push::{Mode, Subscription},
@@ -10,7 +8,7 @@ use jiff::Timestamp;
 use rusqlite::{Connection, Result, params};
 
 use crate::sqlite::shared::errors::unfit;
-use crate::values::{optional, secrets, text, time, topic_hash, u64_to_i64};
+use crate::values::{optional, secrets, text, topic_hash, u64_to_i64};
 
 const INSERT: &str = include_str!("sql/subscription_rows_insert.sql");
 
@@ -68,23 +66,6 @@ pub(crate) fn update_pushed(connection: &Connection, before: &Subscription, afte
     let last_push_at = after.last_push_at.map(Timestamp::as_millisecond);
     let row = (after.id.0, last_push_at, u64_to_i64(after.push_count), after.misses_in_row, secrets);
     connection.prepare_cached(UPDATE_PUSHED)?.execute(row).map(drop)
-}
-
-/// As it will be read: to the millisecond, and without what no column takes.
-pub(crate) fn as_kept(subscription: Subscription) -> Subscription {
-    let kept = |at: Option<Timestamp>| at.map(|at| time(at.as_millisecond()));
-    Subscription {
-        base_url: text(&subscription.base_url).into_owned(),
-        expires_at: kept(subscription.expires_at),
-        activated_at: kept(subscription.activated_at),
-        verified_at: kept(subscription.verified_at),
-        verify_by: kept(subscription.verify_by),
-        last_error: optional(subscription.last_error.as_ref()).map(Cow::into_owned),
-        last_push_at: kept(subscription.last_push_at),
-        next_step_at: kept(subscription.next_step_at),
-        retry_at: kept(subscription.retry_at),
-        ..subscription
-    }
 }
 
 pub(crate) fn delete(connection: &Connection, id: SubscriptionId) -> Result<()> {

@@ -95,21 +95,6 @@ pub(crate) fn all(connection: &Connection, viewer: Viewer) -> Result<Vec<Subscri
     }
 }
 
-/// Those whose state this version knows: another may have left more.
-fn known<T>(mut rows: Rows<'_>, read: fn(&Row<'_>) -> Result<T>) -> Result<Vec<T>> {
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        if is_known(row)? {
-            found.push(read(row)?);
-        }
-    }
-    Ok(found)
-}
-
-fn is_known(row: &Row<'_>) -> Result<bool> {
-    Ok(state_of(row.get_ref(STATE)?.as_str()?).is_ok())
-}
-
 pub(crate) fn one(connection: &Connection, id: SubscriptionId) -> Result<Option<Subscription>> {
     Ok(known(connection.prepare_cached(BY_ID)?.query([id.0])?, subscription_of)?.pop())
 }
@@ -120,14 +105,14 @@ pub(crate) fn held(connection: &Connection, id: SubscriptionId, lease: &Lease) -
     Ok(known(connection.prepare_cached(HELD)?.query(guard)?, subscription_of)?.pop())
 }
 
+pub(crate) fn current_of(connection: &Connection, feed_id: i64) -> Result<Option<Subscription>> {
+    Ok(known(connection.prepare_cached(CURRENT_OF)?.query([feed_id])?, subscription_of)?.pop())
+}
+
 /// Those of a feed; none for each whose state only a later version knows.
 pub(crate) fn of_feed(connection: &Connection, feed_id: i64) -> Result<Vec<Option<Subscription>>> {
     let read = |row: &Row<'_>| is_known(row)?.then(|| subscription_of(row)).transpose();
     connection.prepare_cached(OF_FEED)?.query_map([feed_id], read)?.collect()
-}
-
-pub(crate) fn current_of(connection: &Connection, feed_id: i64) -> Result<Option<Subscription>> {
-    Ok(known(connection.prepare_cached(CURRENT_OF)?.query([feed_id])?, subscription_of)?.pop())
 }
 
 /// Those that are wanted, after this one, at most so many.
@@ -142,6 +127,21 @@ pub(crate) fn by_token(connection: &Connection, token: &str) -> Result<Option<Pu
 pub(crate) fn by_topic(connection: &Connection, topic: &str, limit: u32) -> Result<Vec<PushTarget>> {
     let topic = text(topic);
     known(connection.prepare_cached(BY_TOPIC)?.query((topic_hash(&topic), &topic, limit))?, target_of)
+}
+
+/// Those whose state this version knows: another may have left more.
+fn known<T>(mut rows: Rows<'_>, read: fn(&Row<'_>) -> Result<T>) -> Result<Vec<T>> {
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        if is_known(row)? {
+            found.push(read(row)?);
+        }
+    }
+    Ok(found)
+}
+
+fn is_known(row: &Row<'_>) -> Result<bool> {
+    Ok(state_of(row.get_ref(STATE)?.as_str()?).is_ok())
 }
 
 pub(crate) fn subscription_of(row: &Row<'_>) -> Result<Subscription> {
