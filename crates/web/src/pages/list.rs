@@ -65,6 +65,7 @@ pub(super) fn column(frame: &Frame, listed: &Listed, here: &str) -> Markup {
                 div .line {
                     (tabs(view))
                     button #news .news type="button" hidden {}
+                    span #news-said .sr role="status" {}
                 }
                 (search_again(view))
                 (warning(frame, view))

@@ -78,6 +78,7 @@ async fn u1_entry_stands_beside_its_list() {
         let page = reader.page(&format!("/entry/{id}?in=/unread%3Forder%3Doldest")).await;
         assert!(page.contains("data-list=\"/unread?order=oldest\""), "{page}");
         assert_eq!(between(&page, "<title>", "</title>"), "River 2 · piRSSonite");
+        assert!(page.contains("<section class=\"reading\" aria-label=\"River 2\""), "{page}");
         let article = between(&page, "<article", "</article>");
         for expected in [
             "<a href=\"https://news.example/2\" target=\"_blank\" rel=\"noopener noreferrer\">River 2</a>",
