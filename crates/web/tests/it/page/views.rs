@@ -36,7 +36,17 @@ async fn u1_every_view_can_be_opened() {
         let mut newest = reader.rows("/all").await;
         newest.reverse();
         assert_eq!(oldest, newest);
-        for gone in ["/feed/999", "/folder/999", "/entry/999", "/nothing"] {
+        for gone in [
+            "/feed/999",
+            "/folder/999",
+            "/entry/999",
+            "/nothing",
+            "/feed/x",
+            "/entry/x",
+            "/webhooks/9",
+            "/webhooks/x",
+            "/deliveries/x",
+        ] {
             let page = reader.browse("GET", gone, None).await;
             assert_eq!(page.status, 404, "{gone}");
             assert!(page.text.contains("Not here") && page.text.contains("href=\"/unread\""), "{page:?}");
