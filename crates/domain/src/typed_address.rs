@@ -8,8 +8,20 @@ const SCHEMES: [&str; 2] = ["https", "http"];
 /// The addresses that a person may mean, the first to try first. Whoever typed a scheme means one.
 pub fn typed_address(text: &str) -> Result<Vec<FeedAddress>, BadAddress> {
     let text = text.trim();
-    let Some(rest) = without_scheme(text) else { return FeedAddress::parse(text).map(|address| vec![address]) };
+    let Some(rest) = without_scheme(text) else {
+        return FeedAddress::parse(text).map(|address| vec![address]).map_err(|error| expected(error, text));
+    };
     SCHEMES.iter().map(|scheme| FeedAddress::parse(&format!("{scheme}://{rest}"))).collect()
+}
+
+/// Whoever typed no scheme need not type one: they are told what is taken.
+fn expected(error: BadAddress, text: &str) -> BadAddress {
+    match error {
+        BadAddress::NotAUrl(_) if !text.contains(':') => {
+            BadAddress::NotAUrl("expected an address such as example.org or https://example.org/feed".to_owned())
+        }
+        error => error,
+    }
 }
 
 /// What follows `https://` if the text is an address whose scheme was left out: a host that could be a public one, an IP
@@ -87,5 +99,9 @@ mod tests {
         ] {
             assert!(typed_address(bad).is_err(), "{bad}");
         }
+        let told = |typed| typed_address(typed).unwrap_err().to_string();
+        assert_eq!(told("news"), "not a URL: expected an address such as example.org or https://example.org/feed");
+        assert_eq!(told("ftp://example.org/"), "only http and https feeds can be read, not ftp");
+        assert_eq!(told("http://"), "not a URL: it names no host");
     }
 }

@@ -113,6 +113,14 @@ impl ApiError {
         Self::BadRequest(format!("`{name}`: {problem}"))
     }
 
+    /// What is wrong, for somebody who sees the field: programs are told its name.
+    pub(crate) fn for_people(&self) -> String {
+        let text = self.to_string();
+        let rest = text.strip_prefix('`').and_then(|rest| rest.split_once("`: "));
+        rest.filter(|(name, _)| name.chars().all(char::is_alphanumeric))
+            .map_or(text.clone(), |(_, rest)| rest.to_owned())
+    }
+
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,

@@ -48,7 +48,7 @@ async fn add_as_typed(data: Data<'_>) {
     for (typed, says) in [
         (host.as_str(), "this feed is already there: feed 1"),
         (&url("/bare"), "not a feed: it is a web page that offers no feed, and there is none where feeds usually are"),
-        ("news", "not a URL: it does not begin with http:// or https://"),
+        ("news", "not a URL: expected an address such as example.org or https://example.org/feed"),
         ("me@example.org", "not a URL"),
     ] {
         let refused = on(data, &["add", typed]);

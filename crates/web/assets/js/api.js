@@ -60,7 +60,9 @@ export async function ask(method, path, body) {
 
 /** @param {string} text */
 function sentence(text) {
-  const begun = text.charAt(0).toUpperCase() + text.slice(1);
+  // Programs are told which field is wrong; people see it.
+  const rest = text.replace(/^`\w+`: /, "");
+  const begun = rest.charAt(0).toUpperCase() + rest.slice(1);
   return /[.!?]$/.test(begun) ? begun : `${begun}.`;
 }
 

@@ -12,6 +12,9 @@ import { mark, onMark } from "./marks.js";
 const FILES_MAX = 20;
 const CATEGORIES_MAX = 12;
 const HEADING_CHARS = 300;
+const PANE_CHARS = 120;
+/** What the pane is called while nothing is open in it. */
+const PANE = "Entry";
 /** Entries that were fetched before they are opened. */
 const FETCHED_MAX = 8;
 
@@ -69,6 +72,8 @@ export async function open(id, place = "new") {
   if (place === "new") history.pushState({ id }, "", entryAddress(id));
   // Going back from there leads to the list.
   if (place === "same") history.replaceState(history.state?.id ? { id } : history.state, "", entryAddress(id));
+  // Anew also where it has the focus: so screen readers tell which entry it is now.
+  reading.blur();
   reading.focus({ preventScroll: true });
   if (!(rowOf(id)?.isRead ?? entry.isRead)) mark([id], { isRead: true });
   const after = await neighbour(1);
@@ -78,7 +83,9 @@ export async function open(id, place = "new") {
 /** @param {HTMLElement} reading @param {Entry} entry */
 function putArticle(reading, entry) {
   reading.replaceChildren(fillArticle(entry));
-  document.title = `${shorten(entry.title?.trim() || "Untitled", 300)} · piRSSonite`;
+  const title = entry.title?.trim() || "Untitled";
+  reading.setAttribute("aria-label", shorten(title, PANE_CHARS));
+  document.title = `${shorten(title, HEADING_CHARS)} · piRSSonite`;
 }
 
 /** Entries have changed: they are fetched anew, and one that is open can be had as it is now. @param {number[]} ids all, if there are none */
@@ -117,6 +124,7 @@ export function close() {
   if (!panes?.hasAttribute("data-open")) return;
   panes.removeAttribute("data-open");
   reading?.replaceChildren();
+  reading?.setAttribute("aria-label", PANE);
   document.title = listTitle;
   showTitle();
   const scroller = listScroller();
@@ -170,7 +178,8 @@ function fillArticle(entry) {
 function fillTitle(heading, entry) {
   const own = entry.title?.trim();
   const text = shorten(own || "Untitled", HEADING_CHARS);
-  heading.classList.toggle("untitled", !own);
+  // Where there is nothing else, it says at least that, and leads to the original.
+  heading.classList.toggle("untitled", !own && Boolean((entry.content ?? entry.summary)?.trim() || entry.enclosures.length));
   const link = /** @type {HTMLAnchorElement} */ (find("a", heading));
   if (entry.url && isWeb(entry.url)) {
     link.href = entry.url;

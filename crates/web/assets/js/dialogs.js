@@ -45,24 +45,33 @@ export function showDialog(title, ...content) {
   return dialog;
 }
 
+/** A place in a dialog for what went wrong: a message of the page would lie behind it. */
+export function makeProblem() {
+  const element = make("p", { class: "problem-text", role: "alert", hidden: true });
+  const show = (/** @type {unknown} */ error) => {
+    element.textContent = words(error);
+    element.hidden = false;
+  };
+  return { element, show };
+}
+
 /**
  * A form that says what went wrong, and is busy while it works.
  * @param {(form: FormData) => Promise<void>} submit
  * @param {...(Node | string)} content
  */
 export function makeForm(submit, ...content) {
-  const problem = make("p", { class: "problem-text", role: "alert", hidden: true });
-  const form = make("form", {}, ...content, problem);
+  const problem = makeProblem();
+  const form = make("form", {}, ...content, problem.element);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const buttons = [...form.querySelectorAll("button")];
-    problem.hidden = true;
+    problem.element.hidden = true;
     for (const button of buttons) button.disabled = true;
     try {
       await submit(new FormData(form));
     } catch (error) {
-      problem.textContent = words(error);
-      problem.hidden = false;
+      problem.show(error);
     } finally {
       for (const button of buttons) button.disabled = false;
     }

@@ -3,6 +3,7 @@ import { find } from "./dom.js";
 import { subject, leave, open, openId, openOriginal, step } from "./article.js";
 import { mark, markAllRead } from "./marks.js";
 import { showHelp } from "./dialogs.js";
+import { currentRow, loadedRows, setCurrent } from "./list.js";
 import { refresh, showAdd, showFeed, showFolder } from "./manage.js";
 import { showArrived } from "./live.js";
 import { say } from "./status.js";
@@ -28,11 +29,19 @@ export function toggleStar() {
 }
 
 export function showSearch() {
-  const field = /** @type {HTMLInputElement | null} */ (find("#q"));
+  const here = /** @type {HTMLInputElement | null} */ (find(".top input[type=search]"));
+  const field = here?.offsetParent ? here : /** @type {HTMLInputElement | null} */ (find("#q"));
   const side = find("#side");
   if (field && side && field.offsetParent === null && getComputedStyle(side).display === "none") side.showPopover();
   field?.focus();
   field?.select();
+}
+
+/** Back from the search to what is listed. */
+function leaveSearch() {
+  const row = openId() === null ? currentRow() : null;
+  if (row) setCurrent(row.id, true);
+  else find("#main")?.focus({ preventScroll: true });
 }
 
 export function editSubject() {
@@ -65,6 +74,8 @@ const KEY_ACTIONS = {
 function openCurrent() {
   const row = subject();
   if (row && openId() === null) open(row.id);
+  // Nothing is chosen yet: the first is.
+  else if (!row && loadedRows().length > 0) step(1);
 }
 
 /** @param {KeyboardEvent} event */
@@ -72,6 +83,11 @@ function isTyping(event) {
   const target = event.composedPath()[0];
   if (!(target instanceof HTMLElement)) return false;
   return target.isContentEditable || /^(input|select|textarea|audio|video)$/i.test(target.tagName);
+}
+
+/** @param {KeyboardEvent} event */
+function isSearching(event) {
+  return event.target instanceof HTMLInputElement && event.target.type === "search";
 }
 
 /** Whether Enter has something to do where the focus is. @param {KeyboardEvent} event */
@@ -82,6 +98,7 @@ function isOnControl(event) {
 
 export function startKeys() {
   addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && isSearching(event) && !find("[popover]:popover-open")) return leaveSearch();
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return;
     if (find("dialog[open]") || find("[popover]:popover-open")) return;
     if (event.key !== "Escape" && event.key !== "Enter" && !document.documentElement.hasAttribute("data-keys")) return;

@@ -59,6 +59,9 @@ async function lookForArrivals() {
   if (loadedRows().length === 0 && fresh.length > 0 && !isBusy) return location.reload();
   const button = find("#news");
   if (!button) return;
+  const said = find("#news-said");
+  // Once, and not again with each that follows: whoever cannot see the button hears of it.
+  if (said && button.hidden !== (fresh.length === 0)) said.textContent = fresh.length > 0 ? "New entries have come." : "";
   button.hidden = fresh.length === 0;
   button.textContent = `${fresh.length}${isMore ? "+" : ""} new`;
   button.title = `Show ${counted(fresh.length, "new entry", "new entries")} (.)`;
@@ -68,8 +71,9 @@ const lookForArrivalsSoon = throttled(lookForArrivals, LOOK_MS);
 
 /** Shows what has come, where the reader asked for it. */
 export async function showArrived() {
-  const button = find("#news");
+  const [button, said] = [find("#news"), find("#news-said")];
   if (button) button.hidden = true;
+  if (said) said.textContent = "";
   try {
     const further = (await bringIn()).filter(({ id }) => heard.delete(id)).length;
     if (further > 0) say(`${counted(further, "new entry stands", "new entries stand")} further down, by the date.`);

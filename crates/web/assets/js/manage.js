@@ -3,7 +3,7 @@ import { find, isWeb, make, counted, whenLong } from "./dom.js";
 import { again, ask, words } from "./api.js";
 import { goAndSay, say } from "./status.js";
 import { folders } from "./sidebar.js";
-import { makeChoice, makeField, makeForm, showDialog } from "./dialogs.js";
+import { makeChoice, makeField, makeForm, makeProblem, showDialog } from "./dialogs.js";
 
 /** @typedef {import("./api.js").Feed} Feed */
 
@@ -82,16 +82,18 @@ export function showAdd(url = "") {
  */
 function showOffers(feed, name, others, folderId) {
   const offers = [{ url: feed.url, title: name, id: /** @type {number | null} */ (feed.id) }, ...others.map((offer) => ({ ...offer, id: null }))];
+  const problem = makeProblem();
   const items = offers.map((offer) => {
     const button = make("button", { class: "button quiet", type: "button" }, offer.id ? "Remove" : "Add");
     button.addEventListener("click", async () => {
       button.disabled = true;
+      problem.element.hidden = true;
       try {
         if (offer.id) await ask("DELETE", `/api/feeds/${offer.id}`);
         const made = offer.id ? null : await ask("POST", "/api/feeds", { url: offer.url, folderId });
         offer.id = made?.id ?? null;
       } catch (error) {
-        say(words(error));
+        problem.show(error);
       }
       button.textContent = offer.id ? "Remove" : "Add";
       button.disabled = false;
@@ -99,7 +101,7 @@ function showOffers(feed, name, others, folderId) {
     return make("li", {}, make("span", { dir: "auto" }, offer.title || offer.url, make("br"), make("span", { class: "note" }, offer.url)), button);
   });
   const done = make("button", { class: "button", type: "button", onclick: () => dialog.close() }, "Done");
-  const dialog = showDialog("This page offers several feeds", make("p", {}, `${name} was added. Choose others, or another instead.`), make("ul", { class: "offers" }, ...items), make("div", { class: "buttons" }, done));
+  const dialog = showDialog("This page offers several feeds", make("p", {}, `${name} was added. Choose others, or another instead.`), make("ul", { class: "offers" }, ...items), problem.element, make("div", { class: "buttons" }, done));
   dialog.addEventListener("close", () => {
     const kept = offers.filter((offer) => offer.id !== null);
     goAndSay(kept[0] ? `/feed/${kept[0].id}` : "/unread", `Added ${counted(kept.length, "feed", "feeds")}.`);
@@ -168,11 +170,11 @@ function showUnsubscribe(feed) {
 export function showFolder(id) {
   const name = folders().find((folder) => folder.id === id)?.name ?? "";
   const order = folders().map((folder) => folder.id);
+  const problem = makeProblem();
   const at = order.indexOf(id);
   const move = (/** @type {number} */ to) => async () => {
-    order.splice(at, 1);
-    order.splice(to, 0, id);
-    await ask("PATCH", "/api/folders/reorder", { folderIds: order }).then(() => again("Moved."), (error) => say(words(error)));
+    const folderIds = order.toSpliced(at, 1).toSpliced(to, 0, id);
+    await ask("PATCH", "/api/folders/reorder", { folderIds }).then(() => again("Moved."), problem.show);
   };
   const form = makeForm(
     async (data) => {
@@ -184,14 +186,15 @@ export function showFolder(id) {
       make("button", { class: "button" }, "Save"),
       at > 0 && make("button", { class: "button quiet", type: "button", onclick: move(at - 1) }, "Move up"),
       at < order.length - 1 && make("button", { class: "button quiet", type: "button", onclick: move(at + 1) }, "Move down"),
-      make("button", { class: "button bad", type: "button", onclick: () => removeFolder(id) }, "Remove")),
+      make("button", { class: "button bad", type: "button", onclick: () => removeFolder(id).catch(problem.show) }, "Remove")),
   );
-  showDialog(name, form, make("p", { class: "note" }, "Removing a folder keeps its feeds."));
+  showDialog(name, form, problem.element, make("p", { class: "note" }, "Removing a folder keeps its feeds."));
 }
 
 /** @param {number} id */
 async function removeFolder(id) {
-  await ask("DELETE", `/api/folders/${id}`).then(() => goAndSay("/unread", "The folder was removed. Its feeds are in none now."), (error) => say(words(error)));
+  await ask("DELETE", `/api/folders/${id}`);
+  goAndSay("/unread", "The folder was removed. Its feeds are in none now.");
 }
 
 export function showOpml() {

@@ -33,7 +33,7 @@ pub(crate) const LOGIN_BYTES_MAX: usize = 16 * 1024;
 const USER_AGENT_CHARS_MAX: usize = 200;
 
 /// Where a login comes from.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Origin {
     address: IpAddr,
     user_agent: Option<String>,

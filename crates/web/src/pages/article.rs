@@ -9,11 +9,13 @@ use maud::{Markup, PreEscaped, html};
 use super::{
     assets::ASSETS,
     icons::{self, icon},
-    layout::{Frame, name_of},
+    layout::{Frame, name_of, shortened},
     view::View,
     when,
 };
 
+/// Characters of an entry's title that its pane is called by.
+const PANE_CHARS_MAX: usize = 120;
 /// Pictures, sounds and films that are shown of one entry.
 const FILES_MAX: usize = 20;
 /// Categories that are shown of one entry.
@@ -22,7 +24,8 @@ const CATEGORIES_MAX: usize = 12;
 /// The column of the entry: what is open, or what to do.
 pub(super) fn column(frame: &Frame, view: &View, entry: Option<&Entry>) -> Markup {
     html! {
-        section .reading aria-label="Entry" tabindex="0" {
+        @let name = entry.map_or("Entry".to_owned(), |entry| shortened(&super::list::title(entry), PANE_CHARS_MAX));
+        section .reading aria-label=(name) tabindex="0" {
             @if let Some(entry) = entry { (article(frame, view, entry)) } @else { (nothing_open(frame)) }
         }
         template #article { (blank(view)) }
@@ -54,7 +57,8 @@ fn article(frame: &Frame, view: &View, entry: &Entry) -> Markup {
             (bar(view, &format!("/entry/{}", entry.id), &here, Some(entry)))
             div .page {
                 p .from { a .feed href={ "/feed/" (entry.feed_id) } dir="auto" { (feed) } " " time datetime=(at) { (when::long(at)) } }
-                h1 .title .untitled[super::list::own_title(entry).is_none()] dir="auto" {
+                // Where there is nothing else, it says at least that, and leads to the original.
+                h1 .title .untitled[super::list::own_title(entry).is_none() && holds_something(entry)] dir="auto" {
                     @let title = super::list::title(entry);
                     @if let Some(url) = &entry.url { a href=(url) target="_blank" rel="noopener noreferrer" { (title) } }
                     @else { (title) }
@@ -132,13 +136,20 @@ fn is_web(url: &str) -> bool {
     url.starts_with("https://") || url.starts_with("http://")
 }
 
+fn html_of(entry: &Entry) -> &str {
+    entry.content.as_deref().or(entry.summary.as_deref()).unwrap_or_default()
+}
+
+fn holds_something(entry: &Entry) -> bool {
+    !html_of(entry).trim().is_empty() || !entry.enclosures.is_empty()
+}
+
 /// The entry's own HTML. It was sanitised when it came in; here its links are kept from the page.
 fn shadow(entry: &Entry) -> Markup {
-    let html = entry.content.as_deref().or(entry.summary.as_deref()).unwrap_or_default();
     html! {
         template shadowrootmode="open" {
             link rel="stylesheet" href=(ASSETS.entry_css.path());
-            div .content dir="auto" { (PreEscaped(guarded(html))) }
+            div .content dir="auto" { (PreEscaped(guarded(html_of(entry)))) }
         }
     }
 }

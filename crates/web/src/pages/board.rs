@@ -102,7 +102,7 @@ fn sentence(error: &ApiError) -> String {
     match error {
         ApiError::Unauthorized => "The password is not the account's.".to_owned(),
         error => {
-            let text = error.to_string();
+            let text = error.for_people();
             let mut chars = text.chars();
             let first: String = chars.next().into_iter().flat_map(char::to_uppercase).collect();
             format!("{first}{}.", chars.as_str())

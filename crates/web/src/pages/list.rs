@@ -65,7 +65,9 @@ pub(super) fn column(frame: &Frame, listed: &Listed, here: &str) -> Markup {
                 div .line {
                     (tabs(view))
                     button #news .news type="button" hidden {}
+                    span #news-said .sr role="status" {}
                 }
+                (search_again(view))
                 (warning(frame, view))
             }
             div .scroll {
@@ -164,6 +166,17 @@ fn tabs(view: &View) -> Markup {
             @for (show, name) in Show::ALL {
                 a href=(view.with_show(show).address()) aria-current=[(show == view.show).then_some("page")] { (name) }
             }
+        }
+    }
+}
+
+/// The search once more, where the column that holds it is not beside the list.
+fn search_again(view: &View) -> Markup {
+    let Place::Search(text) = &view.place else { return html! {} };
+    html! {
+        form .search role="search" aria-label="Search again" action="/search" {
+            input type="search" name="q" value=(text) placeholder="Search" aria-label="Search entries" maxlength="1000"
+                autocomplete="off" enterkeyhint="search";
         }
     }
 }

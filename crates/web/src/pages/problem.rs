@@ -1,8 +1,8 @@
 //! Pages that say what went wrong, for people; programs get JSON.
 
 use axum::{
-    extract::Request,
-    http::{StatusCode, header},
+    extract::{FromRequestParts, Request},
+    http::{StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
 use maud::{Markup, html};
@@ -40,6 +40,18 @@ impl IntoResponse for Problem {
     }
 }
 
+/// What a path names. Where it can name nothing, a page says so.
+#[derive(Debug)]
+pub(super) struct Named<T>(pub(super) T);
+
+impl<T: FromRequestParts<S>, S: Send + Sync> FromRequestParts<S> for Named<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        T::from_request_parts(parts, state).await.map(Self).map_err(|_| ApiError::NotFound("page").into())
+    }
+}
+
 fn words(error: &ApiError) -> (&'static str, String) {
     match error {
         ApiError::NotFound(what) => ("Not here", format!("There is no such {what}. It may have been removed.")),
@@ -49,7 +61,7 @@ fn words(error: &ApiError) -> (&'static str, String) {
         ApiError::Internal(_) => {
             ("Something went wrong", "The server's log has the reason. Trying again may help.".to_owned())
         }
-        error => ("That did not work", format!("{error}.")),
+        error => ("That did not work", format!("{}.", error.for_people())),
     }
 }
 

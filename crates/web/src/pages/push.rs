@@ -1,6 +1,10 @@
 //! The dashboard of push: each hub, and each subscription with its state, its lease and what came of it.
 
-use std::{borrow::Cow, collections::BTreeMap, time::Duration};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use axum::{
     extract::{Request, State},
@@ -16,7 +20,7 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use super::{
-    board::{self, Form, Next, Said, ago, badge, button, confirmed, done, done_with, span, tiles},
+    board::{self, Form, Next, Said, ago, badge, button, confirmed, done, done_with, span, tiles, until},
     layout::{Frame, name_of, shortened},
     plot::{self, PlotSpan},
     problem::PageResult,
@@ -127,7 +131,7 @@ fn content(
         }
         section #push-state data-part="" {
             (tiles(&[
-                ("Hubs", hubs.len().to_string()),
+                ("Hubs", subscriptions.iter().map(|one| &*one.hub_url).collect::<BTreeSet<_>>().len().to_string()),
                 ("Active", count(Subscription::is_active)),
                 ("Trusted", count(Subscription::is_trusted)),
                 ("Failing", count(|one| one.error_count > 0)),
@@ -175,13 +179,21 @@ fn one_hub(frame: &Frame, url: &str, subscriptions: &[&Subscription], is_alone: 
     let active = sorted.iter().filter(|one| one.is_active()).count();
     let trusted = sorted.iter().filter(|one| one.is_trusted()).count();
     let failing = sorted.iter().filter(|one| one.error_count > 0).count();
+    // A hub that has fallen silent tells of no error: only what polls find tells of it.
+    let is_missing = sorted.iter().any(|one| one.is_active() && !one.is_trusted() && one.miss_count > 0);
+    let misses: u64 = sorted.iter().map(|one| one.miss_count).sum();
     let last = sorted.iter().filter_map(|one| one.last_push_at).max();
     html! {
         section .hub aria-label=(url) {
             h2 { (shortened(url, NAME_CHARS_MAX)) }
             p .note {
-                @if failing > 0 { (badge("bad", "failing")) } @else if active == sorted.len() { (badge("good", "working")) } @else { (badge("fair", "in part")) }
-                " " (active) " of " (sorted.len()) " active, " (trusted) " trusted, " (failing) " failing, last push " (ago(last, frame.now)) "."
+                @if failing > 0 { (badge("bad", "failing")) }
+                @else if is_missing { (badge("fair", "misses pushes")) }
+                @else if active == sorted.len() { (badge("good", "working")) }
+                @else { (badge("fair", "in part")) }
+                " " (active) " of " (sorted.len()) " active, " (trusted) " trusted, " (failing) " failing, "
+                @if misses > 0 { (misses) @if misses == 1 { " miss, " } @else { " misses, " } }
+                "last push " (ago(last, frame.now)) "."
             }
             div .wide tabindex="0" role="group" aria-label=(format!("Subscriptions at {url}")) {
                 table .cards {
@@ -210,7 +222,7 @@ fn row(frame: &Frame, one: &Subscription, audit: Duration) -> Markup {
             td data-name="State" {
                 (badge(class, word))
                 div .note { (how_it_is_polled(one, audit)) }
-                (trouble(one))
+                (trouble(one, frame.now))
             }
             td data-name="Lease left" { (lease(one, frame.now)) }
             td data-name="Last push" { (ago(one.last_push_at, frame.now)) }
@@ -230,12 +242,15 @@ fn row(frame: &Frame, one: &Subscription, audit: Duration) -> Markup {
 }
 
 /// Why it is not pushed. A hub that refuses is no error in a row: it has answered.
-fn trouble(one: &Subscription) -> Markup {
+fn trouble(one: &Subscription, now: Timestamp) -> Markup {
     let reason = one.last_error.as_deref().map(|error| shortened(error, ERROR_CHARS_MAX));
+    // While the hub has time to verify, the next step is to see whether it has.
+    let next = one.next_step_at.filter(|_| one.verify_by.is_none());
     html! {
         @if one.error_count > 0 {
             div .problem-text { (one.error_count) @if one.error_count == 1 { " error" } @else { " errors" }
                 @if let Some(reason) = reason { ": " (reason) } }
+            @if let Some(at) = next { div .note { "the hub is asked again " (until(at, now)) } }
         } @else if let (false, Some(reason)) = (one.is_active(), reason) {
             div .problem-text { "Reason: " (reason) }
         }

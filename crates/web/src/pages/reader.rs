@@ -13,7 +13,7 @@ use super::{
     layout::Frame,
     list::{self, Listed},
     pictures::proxied,
-    problem::PageResult,
+    problem::{Named, PageResult},
     settings::PageSettings,
     view::{Place, Show, View, cursor, list_of},
 };
@@ -50,7 +50,7 @@ pub(super) async fn entry(
     State(state): State<AppState>,
     actor: Actor,
     settings: PageSettings,
-    Id(id): Id<EntryId>,
+    Named(Id(id)): Named<Id<EntryId>>,
     uri: Uri,
 ) -> PageResult {
     let page = state.answers.answer(async {

@@ -37,9 +37,11 @@ async fn read(scene: &Scene, browser: &Browser) {
     scene.entry_is(browser, id, "isRead", false).await;
     browser.press("s").await;
     scene.entry_is(browser, id, "isStarred", true).await;
-    // The next in its place; then back to the list.
+    // The next in its place, which is told to who cannot see it; then back to the list.
+    browser.run("window.told = []; document.querySelector('.reading').addEventListener('focus', (event) => told.push(event.target.ariaLabel))").await;
     browser.press("j").await;
     browser.says("article .title", &format!("Boats {}", ENTRIES - 1)).await;
+    browser.holds(&format!("told.join() === 'Boats {}'", ENTRIES - 1)).await;
     browser.press("k").await;
     browser.says("article .title", &format!("Boats {ENTRIES}")).await;
     browser.press("j").await;
@@ -59,7 +61,7 @@ async fn read(scene: &Scene, browser: &Browser) {
     browser.is_at("/unread").await;
     // A row is marked without being opened.
     browser.press("j").await;
-    let row = browser.run("return document.querySelector('.row.current').dataset.id").await;
+    let row = browser.run("return document.querySelector('.row.current').id.slice(1)").await;
     browser.press("m").await;
     browser.holds("document.querySelector('.row.current') && !document.querySelector('.row.current.unread')").await;
     // What follows counts what is unread.
@@ -82,8 +84,10 @@ async fn bring_in(scene: &Scene, browser: &Browser) {
     scene.open(browser, "/all").await;
     scene.push("Fresh boats").await;
     browser.says("#news", "1 new").await;
+    browser.says("#news-said[role=status]", "New entries have come.").await;
     browser.press(".").await;
     browser.says(".row", "Fresh boats").await;
+    browser.holds("document.querySelector('#news-said').textContent === ''").await;
 }
 
 /// Goes from view to view.
@@ -96,8 +100,16 @@ async fn go(scene: &Scene, browser: &Browser) {
         browser.is_at(path).await;
         browser.says("#list-title", title).await;
     }
+    // Before any is chosen, the first is.
+    browser.press("o").await;
+    browser.says(".row.current", "Fresh boats").await;
     browser.press("/").await;
     browser.wait("the search", async || (browser.focused().await == "q").then_some(())).await;
+    browser.press_key(Key::Escape).await;
+    browser.press("j").await;
+    browser.holds("document.querySelector('.row.current')?.previousElementSibling").await;
+    browser.press("/").await;
+    browser.wait("the search again", async || (browser.focused().await == "q").then_some(())).await;
     browser.turns_page(async || browser.press(&format!("bread 7{}", key(Key::Enter))).await).await;
     browser.is_at("/search").await;
     browser.says(".row", "Bread 7").await;

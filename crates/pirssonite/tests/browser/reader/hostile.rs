@@ -101,6 +101,30 @@ async fn works(scene: &Scene, browser: &Browser, id: i64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn u1b_deep_quotes_and_lists_keep_their_words_in_sight() {
+    let scene = Scene::start(Store::Sqlite).await;
+    let nested = |open: &str, close: &str| format!("{}<b>deep</b>{}", open.repeat(40), close.repeat(40));
+    let html =
+        nested("<blockquote>", "</blockquote>") + &nested("<ul><li>", "</li></ul>") + &nested("<dl><dd>", "</dd></dl>");
+    let url = scene.publish("Thread", "/thread", &item("Re: Re: Re:", &html));
+    scene.call(Method::POST, "/api/feeds", json!({ "url": url })).await;
+    with_browser("nested", PHONE, async |browser| {
+        scene.open(browser, &format!("/feed/{}", scene.feed_id("Thread").await)).await;
+        browser.click(".row a").await;
+        let root = "document.querySelector('article .body')?.shadowRoot";
+        browser.holds(&format!("{root}?.querySelectorAll('b').length === 3")).await;
+        let in_sight = format!(
+            "[...{root}.querySelectorAll('b')].every((word) => word.getBoundingClientRect().width > 20 \
+             && word.getBoundingClientRect().right < innerWidth)"
+        );
+        browser.holds(&in_sight).await;
+        browser.assert_fits().await;
+        browser.assert_no_complaints().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn u1_folder_of_two_thousand_feeds_can_be_used() {
     let scene = Scene::start(Store::Sqlite).await;
     scene.publisher.record(false);

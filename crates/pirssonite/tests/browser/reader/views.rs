@@ -113,6 +113,48 @@ async fn u1_empty_reader_says_what_to_do() {
     .await;
 }
 
+/// A phone that is held sideways, and what is left of a desk where everything is shown four times as large (WCAG 1.4.10).
+const SMALL: [(u32, u32); 2] = [(740, 340), (320, 256)];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn u1a_everything_is_in_reach_in_small_windows() {
+    let scene = Scene::start(Store::Sqlite).await;
+    let webhook = scene.call(Method::POST, "/api/webhooks", json!({ "url": "http://127.0.0.1:9/hook" })).await;
+    let feed = scene.feed_id("Boats").await;
+    with_browser("small", PHONE, async |browser| {
+        for (width, height) in SMALL {
+            browser.resize_to(width, height).await;
+            // The last of how lists look, and the last below the feeds.
+            scene.open(browser, "/unread").await;
+            browser.click("[popovertarget=options]").await;
+            browser.assert_fits().await;
+            browser.turns_page(async || browser.click("#options button").await).await;
+            browser.click(".menu").await;
+            browser.assert_fits().await;
+            browser.click(".foot [data-do=help]").await;
+            browser.says("dialog", "Keyboard").await;
+            browser.assert_fits().await;
+            for path in ["/push", "/webhooks", &format!("/webhooks/{}", webhook["id"]), "/status", "/settings"] {
+                scene.open(browser, path).await;
+                browser.assert_fits().await;
+                assert_accessible(browser).await;
+            }
+            // What a search is for can be changed where it is shown.
+            scene.open(browser, "/search?q=bread").await;
+            browser.click(".top [name=q]").await;
+            browser.run("document.activeElement.select()").await;
+            browser.turns_page(async || browser.press(&format!("boats 3{}", key(Key::Enter))).await).await;
+            browser.says(".row", "Boats 3").await;
+            browser.assert_fits().await;
+            assert_accessible(browser).await;
+            scene.open(browser, &format!("/feed/{feed}")).await;
+            browser.assert_fits().await;
+        }
+        browser.assert_no_complaints().await;
+    })
+    .await;
+}
+
 /// Whether the Tab key stops at what this selector finds in the open entry.
 async fn takes_focus(browser: &Browser, selector: &str, is_focusable: bool) {
     let has = format!(

@@ -5,7 +5,7 @@ mod manage;
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, Uri},
+    http::{HeaderMap, Uri, header},
 };
 use domain::{
     AccountId, SessionId, TokenId,
@@ -21,7 +21,7 @@ use super::{
     settings::{ORDERS, PageSettings, REACHES, SIZES, THEMES},
 };
 use crate::{
-    auth::{Actor, Admin, Origin},
+    auth::{Actor, Admin, Origin, log_in},
     error::{ApiError, ApiResult},
     extract::{Id, Json},
     origin::own_address,
@@ -57,8 +57,19 @@ pub(super) async fn act(
 ) -> PageResult {
     let address = own_address(&state.settings, request.headers(), origin.is_https);
     let form = Form::read(request, &state).await?;
-    let next = perform(&state, &actor, origin, &form).await;
-    board::answer(next, |said| page(&state, actor, settings, said, &address)).await
+    let next = perform(&state, &actor, origin.clone(), &form).await;
+    // From now on a login is needed: whoever was here without one has it by what they have just typed.
+    let is_first = next.is_ok() && form.action() == "password" && actor.login.is_none();
+    let login = if is_first {
+        log_in(&state, &origin, &actor.name, form.text("newPassword").to_owned()).await.ok()
+    } else {
+        None
+    };
+    let mut response = board::answer(next, |said| page(&state, actor, settings, said, &address)).await?;
+    if let Some((_, cookie)) = login {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+    Ok(response)
 }
 
 async fn perform(state: &AppState, actor: &Actor, origin: Origin, form: &Form) -> ApiResult<Next> {

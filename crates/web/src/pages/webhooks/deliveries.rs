@@ -12,7 +12,7 @@ use super::{
     super::{
         board::{self, Form, Next, Said, ago, button, done, tiles, until},
         layout::{Frame, shortened},
-        problem::PageResult,
+        problem::{Named, PageResult},
         settings::PageSettings,
     },
     PATH,
@@ -32,7 +32,7 @@ pub(crate) async fn show(
     State(state): State<AppState>,
     actor: Actor,
     settings: PageSettings,
-    DeliveryRef(id): DeliveryRef,
+    Named(DeliveryRef(id)): Named<DeliveryRef>,
     uri: Uri,
 ) -> PageResult {
     page(&state, actor, settings, id, Said::of(uri.query())).await
@@ -43,7 +43,7 @@ pub(crate) async fn act(
     State(state): State<AppState>,
     actor: Actor,
     settings: PageSettings,
-    DeliveryRef(id): DeliveryRef,
+    Named(DeliveryRef(id)): Named<DeliveryRef>,
     request: Request,
 ) -> PageResult {
     let form = Form::read(request, &state).await?;

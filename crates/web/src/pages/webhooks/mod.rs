@@ -16,6 +16,7 @@ use domain::{
 use jiff::Timestamp;
 use maud::{Markup, html};
 
+use self::fields::Values;
 pub(super) use self::{
     deliveries::{act as act_delivery, show as show_delivery},
     one::{act as act_one, show as show_one},
@@ -35,7 +36,7 @@ const NOTE_CHARS_MAX: usize = 200;
 const SECRET: &str = "The secret that its requests are signed with.";
 
 pub(super) async fn show(State(state): State<AppState>, actor: Actor, settings: PageSettings, uri: Uri) -> PageResult {
-    page(&state, actor, settings, PlotSpan::of(uri.query()), Said::of(uri.query())).await
+    page(&state, actor, settings, PlotSpan::of(uri.query()), Said::of(uri.query()), None).await
 }
 
 pub(super) async fn create(
@@ -46,7 +47,8 @@ pub(super) async fn create(
 ) -> PageResult {
     let form = Form::read(request, &state).await?;
     let next = make(&state, &actor, &form).await;
-    board::answer(next, |said| page(&state, actor, settings, PlotSpan::Hour, said)).await
+    let refused = next.is_err().then(|| Values::typed(&form));
+    board::answer(next, |said| page(&state, actor, settings, PlotSpan::Hour, said, refused)).await
 }
 
 async fn make(state: &AppState, actor: &Actor, form: &Form) -> ApiResult<Next> {
@@ -54,7 +56,14 @@ async fn make(state: &AppState, actor: &Actor, form: &Form) -> ApiResult<Next> {
     Ok(Next::Secret(SECRET, webhooks::newest_secret(&webhook)?))
 }
 
-async fn page(state: &AppState, actor: Actor, settings: PageSettings, span: PlotSpan, said: Said) -> PageResult {
+async fn page(
+    state: &AppState,
+    actor: Actor,
+    settings: PageSettings,
+    span: PlotSpan,
+    said: Said,
+    refused: Option<Values>,
+) -> PageResult {
     let page = state.answers.answer(async {
         let (account, viewer) = (actor.account, actor.viewer());
         let (frame, webhooks, overview, deliveries, latency) = tokio::try_join!(
@@ -75,9 +84,9 @@ async fn page(state: &AppState, actor: Actor, settings: PageSettings, span: Plot
                 }
             }
             (table(&frame, &webhooks))
-            details .form open[webhooks.is_empty()] {
+            details .form open[webhooks.is_empty() || refused.is_some()] {
                 summary { h2 { "New webhook" } }
-                form .fields method="post" action=(PATH) { (fields::fields(&frame, None)) button .button { "Make it" } }
+                form .fields method="post" action=(PATH) { (fields::fields(&frame, &refused.unwrap_or_else(Values::blank))) button .button { "Make it" } }
             }
         };
         Ok(board::page(&frame, "Webhooks", PATH, "delivery", &said, &content))
@@ -138,6 +147,8 @@ fn state_of(webhook: &Webhook, now: Timestamp) -> Markup {
             (badge("bad", "failing")) div .note { "one request at a time, until one succeeds" }
         } @else if let Some(end) = webhook.held_until.filter(|end| *end > now) {
             (badge("fair", "held")) div .note { "it asked to be sent nothing; goes on " (until(end, now)) }
+        } @else if webhook.consecutive_failures > 0 {
+            (badge("fair", "enabled")) div .note { "the last attempts failed" }
         } @else {
             (badge("good", "enabled"))
         }

@@ -17,11 +17,13 @@ use super::{
     super::{
         board::{self, Form, Next, Said, ago, badge, button, confirmed, done, done_with, tiles, until},
         layout::{Frame, shortened},
-        problem::PageResult,
+        problem::{Named, PageResult},
         settings::PageSettings,
         view::with_query,
     },
-    NOTE_CHARS_MAX, PATH, URL_CHARS_MAX, fields, state_of,
+    NOTE_CHARS_MAX, PATH, URL_CHARS_MAX,
+    fields::{self, Values},
+    state_of,
 };
 use crate::{
     auth::Actor,
@@ -63,11 +65,11 @@ pub(crate) async fn show(
     State(state): State<AppState>,
     actor: Actor,
     settings: PageSettings,
-    Id(id): Id<WebhookId>,
+    Named(Id(id)): Named<Id<WebhookId>>,
     uri: Uri,
 ) -> PageResult {
     let wanted = Wanted::of(uri.query(), state.store().installation());
-    page(&state, actor, settings, id, wanted, Said::of(uri.query())).await
+    page(&state, actor, settings, id, wanted, Said::of(uri.query()), None).await
 }
 
 /// What its buttons do.
@@ -75,12 +77,13 @@ pub(crate) async fn act(
     State(state): State<AppState>,
     actor: Actor,
     settings: PageSettings,
-    Id(id): Id<WebhookId>,
+    Named(Id(id)): Named<Id<WebhookId>>,
     request: Request,
 ) -> PageResult {
     let form = Form::read(request, &state).await?;
     let next = perform(&state, &actor, id, &form).await;
-    board::answer(next, |said| page(&state, actor, settings, id, Wanted::default(), said)).await
+    let refused = (next.is_err() && form.action() == "change").then(|| Values::typed(&form));
+    board::answer(next, |said| page(&state, actor, settings, id, Wanted::default(), said, refused)).await
 }
 
 async fn perform(state: &AppState, actor: &Actor, id: WebhookId, form: &Form) -> ApiResult<Next> {
@@ -137,6 +140,7 @@ async fn page(
     id: WebhookId,
     wanted: Wanted,
     said: Said,
+    refused: Option<Values>,
 ) -> PageResult {
     let page = state.answers.answer(async {
         let (store, account) = (state.store(), actor.account);
@@ -156,10 +160,10 @@ async fn page(
             (standing(&frame, &webhook, &pending, &failed))
             (actions(&webhook, !failed.deliveries.is_empty()))
             (deliveries(&frame, &webhook, &page, &wanted))
-            details .form {
+            details .form open[refused.is_some()] {
                 summary { h2 { "Change" } }
                 form .fields method="post" action=(format!("{PATH}/{id}")) {
-                    (fields::fields(&frame, Some(&webhook)))
+                    (fields::fields(&frame, &refused.unwrap_or_else(|| Values::stored(&webhook))))
                     button .button name="do" value="change" { "Save" }
                 }
             }
@@ -176,7 +180,7 @@ fn standing(frame: &Frame, webhook: &Webhook, pending: &DeliveryPage, failed: &D
     };
     html! {
         section #webhook-state data-part="" {
-            p { (state_of(webhook, frame.now)) }
+            div { (state_of(webhook, frame.now)) }
             (tiles(&[
                 ("Backlog", counted(pending)),
                 ("Failed", counted(failed)),

@@ -39,12 +39,18 @@ enum Database {
 }
 
 impl House {
-    /// One for each kind of store, with a password for the reader, whose session is with it.
-    pub async fn each_locked() -> [(Self, String); 2] {
+    /// One for each kind of store.
+    pub async fn each() -> [Self; 2] {
         let postgres = testkit::fresh_postgres().await;
         let store = Arc::new(postgres.store.clone());
         let postgres = Self::start_on(store, Database::Postgres(postgres), WebSettings::default()).await;
-        [Self::start().await.lock().await, postgres.lock().await]
+        [Self::start().await, postgres]
+    }
+
+    /// The same, with a password for the reader, whose session is with it.
+    pub async fn each_locked() -> [(Self, String); 2] {
+        let [sqlite, postgres] = Self::each().await;
+        [sqlite.lock().await, postgres.lock().await]
     }
 
     pub async fn start() -> Self {

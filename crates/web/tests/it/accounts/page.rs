@@ -76,6 +76,29 @@ async fn a3_the_page_of_a_fresh_server_says_how_to_set_a_password() {
 }
 
 #[tokio::test]
+async fn a3_whoever_sets_the_first_password_in_the_page_stays() {
+    for house in House::each().await {
+        let form = format!("do=password&newPassword={0}&again={0}", PASSWORD.replace(' ', "+"));
+        let set = browse(&house, "POST", "/settings", Some(&form)).await;
+        assert_eq!((set.status, set.header("location")), (303, "/settings?done=password"));
+        let page = house.as_browser(&cookie_of(&set), "GET", "/settings").header("accept", "text/html");
+        let page = answer(page).await;
+        assert!(page.status == 200 && page.text.contains("this one"), "{page:?}");
+        assert_eq!(browse(&house, "GET", "/settings", None).await.status, 303, "nobody else is let in");
+        // A later one is no login: the session that asks is kept.
+        let again = format!("{form}&password={}", PASSWORD.replace(' ', "+"));
+        let request = house.as_browser(&cookie_of(&set), "POST", "/settings").header("accept", "text/html");
+        let request = request.header("content-type", "application/x-www-form-urlencoded").body(again);
+        let changed = answer(request).await;
+        assert!(!changed.text.contains("did not work"), "{changed:?}");
+        assert_eq!(
+            house.store.sessions(domain::account::READER, domain::account::SESSION_LIFETIME).await.unwrap().len(),
+            1
+        );
+    }
+}
+
+#[tokio::test]
 async fn a3_what_the_page_is_made_of_needs_no_login() {
     for (house, _) in House::each_locked().await {
         for (path, kind) in

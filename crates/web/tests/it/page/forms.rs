@@ -69,6 +69,10 @@ async fn u1_what_was_searched_for_stands_in_the_field() {
     for reader in both().await {
         let page = reader.page("/search?q=fresh+bread").await;
         assert!(page.contains("enterkeyhint=\"search\" value=\"fresh bread\""), "{page}");
+        // On a phone the column that holds the field is not beside the list: there it stands above it once more.
+        let list = super::between(&page, "<header class=\"top\"", "</header>");
+        assert!(list.contains("name=\"q\" value=\"fresh bread\""), "{list}");
+        assert!(!reader.page("/all").await.contains("Search again"));
     }
 }
 

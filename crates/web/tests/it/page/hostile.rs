@@ -82,6 +82,24 @@ async fn u1b_pages_have_a_strict_policy() {
 }
 
 #[tokio::test]
+async fn u1_an_entry_that_holds_nothing_says_so() {
+    let items = "<item><guid>a</guid><link>https://e.org/a</link></item>\
+                 <item><guid>b</guid><link>https://e.org/b</link><description>Text.</description></item>";
+    for reader in both().await {
+        reader.follow("/a", &feed("Bare", items), None).await;
+        for id in reader.listed("").await {
+            let entry = reader.server.get(&format!("/api/entries/{id}")).await.ok(200);
+            let page = reader.page(&format!("/entry/{id}")).await;
+            // Beside a text it is for those who hear the page; alone it is all that there is.
+            let class =
+                if entry["content"].is_null() && entry["summary"].is_null() { "title" } else { "title untitled" };
+            let heading = format!("<h1 class=\"{class}\" dir=\"auto\"><a href={}", entry["url"]);
+            assert!(page.contains(&heading), "{heading}: {page}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn u1_long_and_missing_titles_keep_lists_whole() {
     let items = [
         item(&"t".repeat(10_000), "<p>a</p>"),

@@ -7,6 +7,7 @@ mod looks;
 mod pictures;
 mod shell;
 mod views;
+mod webhooks;
 
 use std::sync::Arc;
 

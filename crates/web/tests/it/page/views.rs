@@ -36,7 +36,17 @@ async fn u1_every_view_can_be_opened() {
         let mut newest = reader.rows("/all").await;
         newest.reverse();
         assert_eq!(oldest, newest);
-        for gone in ["/feed/999", "/folder/999", "/entry/999", "/nothing"] {
+        for gone in [
+            "/feed/999",
+            "/folder/999",
+            "/entry/999",
+            "/nothing",
+            "/feed/x",
+            "/entry/x",
+            "/webhooks/9",
+            "/webhooks/x",
+            "/deliveries/x",
+        ] {
             let page = reader.browse("GET", gone, None).await;
             assert_eq!(page.status, 404, "{gone}");
             assert!(page.text.contains("Not here") && page.text.contains("href=\"/unread\""), "{page:?}");
@@ -78,6 +88,7 @@ async fn u1_entry_stands_beside_its_list() {
         let page = reader.page(&format!("/entry/{id}?in=/unread%3Forder%3Doldest")).await;
         assert!(page.contains("data-list=\"/unread?order=oldest\""), "{page}");
         assert_eq!(between(&page, "<title>", "</title>"), "River 2 · piRSSonite");
+        assert!(page.contains("<section class=\"reading\" aria-label=\"River 2\""), "{page}");
         let article = between(&page, "<article", "</article>");
         for expected in [
             "<a href=\"https://news.example/2\" target=\"_blank\" rel=\"noopener noreferrer\">River 2</a>",

@@ -69,6 +69,9 @@ async fn w7_w9_renewal_with_hub_unreachable() {
         let subscription = world.subscription(id).await;
         assert_eq!(subscription.last_error.as_deref(), Some("Hub unreachable: ECONNREFUSED"));
         assert!(subscription.is_active() && subscription.error_count == 1);
+        let page = world.get("/push").await.text;
+        assert!(page.contains("1 error: Hub unreachable: ECONNREFUSED"), "{page}");
+        assert!(page.contains("the hub is asked again <time"), "{page}");
     }
 }
 

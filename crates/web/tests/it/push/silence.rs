@@ -28,6 +28,9 @@ async fn w12_silent_hub_is_distrusted_until_next_push() {
             let subscription = world.subscription(id).await;
             assert_eq!((subscription.miss_count, subscription.is_active()), (u64::from(day), true));
         }
+        let page = world.get("/push").await.text;
+        assert!(page.contains(">misses pushes</span>") && page.contains("0 failing, 2 misses, last push"), "{page}");
+        assert!(!page.contains(">working</span>"), "{page}");
         assert!(world.due_in(id).await < 86_400, "after two misses it is polled as usual");
         let answer = world.hub.push(&world.held("/f").await, world.push_of("/f", &["pushed"])).await;
         assert_eq!(answer.status, 204);
@@ -35,6 +38,7 @@ async fn w12_silent_hub_is_distrusted_until_next_push() {
         world.settle().await;
         assert_eq!(world.due_in(id).await, 86_400, "a push has come: it is trusted again");
         assert_eq!(world.subscription(id).await.miss_count, 2);
+        assert!(world.get("/push").await.text.contains(">working</span>"));
     }
 }
 
