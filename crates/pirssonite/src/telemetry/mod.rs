@@ -6,7 +6,13 @@
 mod metrics;
 mod spans;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use domain::trace::{Span, Tracer};
 use jiff::Timestamp;
@@ -59,7 +65,8 @@ impl Telemetry {
 
     /// Sends metrics too, from now on.
     pub(crate) fn send_metrics(&self, handle: web::MetricsHandle) {
-        let (exporter, stop, begun) = (self.exporter.clone(), self.stop.clone(), wiring::now());
+        let exporter = Exporter { is_failing: Arc::default(), ..self.exporter.clone() };
+        let (stop, begun) = (self.stop.clone(), wiring::now());
         tokio::spawn(async move {
             let mut ticks = tokio::time::interval(METRICS_EVERY);
             loop {
@@ -88,6 +95,8 @@ struct Exporter {
     client: reqwest::Client,
     endpoint: String,
     resource: Value,
+    /// Whether the last request was not taken: only the first of several is told of.
+    is_failing: Arc<AtomicBool>,
 }
 
 impl Exporter {
@@ -99,7 +108,8 @@ impl Exporter {
             text("service.version", env!("CARGO_PKG_VERSION")),
             text("service.instance.id", instance),
         ] });
-        Ok(Self { client, endpoint: endpoint.as_str().trim_end_matches('/').to_owned(), resource })
+        let endpoint = endpoint.as_str().trim_end_matches('/').to_owned();
+        Ok(Self { client, endpoint, resource, is_failing: Arc::default() })
     }
 
     fn spans_body(&self, spans: &[Span]) -> Value {
@@ -117,8 +127,12 @@ impl Exporter {
     async fn send(&self, what: &str, body: &Value) {
         let request = self.client.post(format!("{}/v1/{what}", self.endpoint));
         let sent = request.header("content-type", "application/json").body(body.to_string()).send().await;
-        match sent.and_then(reqwest::Response::error_for_status) {
+        let sent = sent.and_then(reqwest::Response::error_for_status);
+        let was_failing = self.is_failing.swap(sent.is_err(), Ordering::Relaxed);
+        match sent {
+            Ok(_) if was_failing => tracing::info!(what, "collector reached again"),
             Ok(_) => {}
+            Err(error) if was_failing => tracing::debug!(what, error = %error.without_url(), "collector not reached"),
             Err(error) => tracing::warn!(what, error = %error.without_url(), "collector not reached"),
         }
     }
