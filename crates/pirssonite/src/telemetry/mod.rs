@@ -179,3 +179,45 @@ async fn gather(waiting: &mut mpsc::Receiver<Span>, spans: &mut Vec<Span>) {
 fn nanos(at: Timestamp) -> String {
     at.as_nanosecond().to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{io, sync::Mutex};
+
+    use testkit::Receiver;
+
+    use super::*;
+
+    /// What was logged.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn p5_a_collector_that_is_away_is_told_of_once() {
+        // It can only fail if there is one already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let log = Log::default();
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone()).finish();
+        let _guard = tracing::subscriber::set_default(subscriber);
+        let away = Exporter::new(&Url::parse("http://127.0.0.1:1/").unwrap(), "here").unwrap();
+        let collector = Receiver::start().await;
+        let there = Exporter { endpoint: collector.url(""), ..away.clone() };
+        for exporter in [&away, &away, &away, &there, &there, &away] {
+            exporter.send("traces", &json!({})).await;
+        }
+        let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        let told = ["collector not reached", "collector reached again"].map(|line| log.matches(line).count());
+        assert_eq!(told, [2, 1], "{log}");
+    }
+}
