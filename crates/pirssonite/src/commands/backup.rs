@@ -34,6 +34,9 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
+    if arguments.file == Path::new("-") {
+        bail!("a backup does not go into a pipe: name the file to write");
+    }
     backend::check_there(settings)?;
     let (place, to) = (wiring::place(settings), arguments.file.as_path());
     let hint = if to.is_file() { ": --force replaces it" } else { "" };

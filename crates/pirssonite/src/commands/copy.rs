@@ -80,6 +80,12 @@ fn target(text: &str) -> anyhow::Result<(Place, String)> {
         });
         return Ok((Place::Postgres(text.to_owned()), name.unwrap_or_else(|| "PostgreSQL".to_owned())));
     }
+    // A mistyped address would become a folder, with the password in its name. So no more of it is shown either.
+    if let Some((scheme, _)) = text.split_once("://") {
+        bail!(
+            "{scheme}:// is no address of a database: the target is postgres://user:password@host/name, or a data folder"
+        );
+    }
     let folder = PathBuf::from(text);
     if folder.is_file() || text.is_empty() {
         bail!("{text:?} is neither a data folder nor a postgres:// address");
@@ -128,5 +134,14 @@ mod tests {
         assert!(matches!(place, Place::Sqlite(file) if file.ends_with("reader/pirssonite.db")));
         assert_eq!(name, "the folder /var/lib/reader");
         assert!(target("").is_err());
+    }
+
+    #[test]
+    fn p4_no_other_address_is_taken_for_a_folder() {
+        for wrong in ["postgress://u:secret@h/d", "POSTGRES://u:secret@h/d", "mysql://u:secret@h/d", "file:///data"] {
+            let refused = target(wrong).err().expect(wrong).to_string();
+            assert!(refused.contains("postgres://user:password@host/name"), "{refused}");
+            assert!(!refused.contains("secret"), "{refused}");
+        }
     }
 }

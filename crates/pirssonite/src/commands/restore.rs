@@ -1,6 +1,11 @@
 //! `pirssonite restore`: a backup becomes the database again, of either kind, whichever it was made of.
 
-use std::{fs, path::PathBuf, process::ExitCode, sync::Arc};
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+};
 
 use anyhow::{Context, bail};
 use engine::system::SystemClock;
@@ -12,12 +17,19 @@ use store::{
 use super::{copy, print_line};
 use crate::{settings::Settings, wiring};
 
+/// The folder in the data folder in which a backup is brought up to date on its way to PostgreSQL, what it is called there,
+/// and the file that is locked meanwhile.
+const UNDER_WAY: &str = "restore";
+const COPY: &str = "backup.db";
+const LOCK: &str = "lock";
+
 /// What of.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The file that `pirssonite backup` wrote.
     file: PathBuf,
-    /// Replace the database that is there. That of a data folder is kept beside it, as pirssonite.db.old.
+    /// Replace the database that is there. That of a data folder is kept beside it, as pirssonite.db.old (a second one as
+    /// pirssonite.db.old.2).
     #[arg(long)]
     replace: bool,
 }
@@ -31,7 +43,7 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     }
 }
 
-fn into_folder(arguments: &Arguments, database: &std::path::Path) -> anyhow::Result<ExitCode> {
+fn into_folder(arguments: &Arguments, database: &Path) -> anyhow::Result<ExitCode> {
     if database.exists() && !arguments.replace {
         bail!("there is a database already, {}: --replace puts the backup into its place", database.display());
     }
@@ -48,10 +60,11 @@ async fn into_postgres(arguments: &Arguments, settings: &Settings, url: String) 
     let data = &settings.data_dir;
     let is_new = !data.exists();
     fs::create_dir_all(data).with_context(|| data.display().to_string())?;
-    let folder = data.join(format!("restore-{}", std::process::id()));
-    fs::create_dir(&folder).with_context(|| folder.display().to_string())?;
-    let restored = fill(arguments, url, &folder.join("backup.db")).await;
+    let folder = data.join(UNDER_WAY);
+    let lock = take(&folder)?;
+    let restored = fill(arguments, url, &folder.join(COPY)).await;
     let _ = fs::remove_dir_all(&folder);
+    drop(lock);
     if is_new {
         let _ = fs::remove_dir(data);
     }
@@ -60,11 +73,21 @@ async fn into_postgres(arguments: &Arguments, settings: &Settings, url: String) 
     Ok(ExitCode::SUCCESS)
 }
 
-async fn fill(
-    arguments: &Arguments,
-    url: String,
-    file: &std::path::Path,
-) -> anyhow::Result<Vec<transfer::TableReport>> {
+/// Makes the folder for the copy, without what a restore that was killed has left there: a whole database, secrets and all.
+/// It is another's for as long as this lives.
+fn take(folder: &Path) -> anyhow::Result<File> {
+    let made = fs::create_dir_all(folder).and_then(|()| File::create(folder.join(LOCK)));
+    let lock = made.with_context(|| folder.display().to_string())?;
+    if lock.try_lock().is_err() {
+        bail!("another restore is under way: {} is locked", folder.display());
+    }
+    for ending in ["", "-wal", "-shm"] {
+        let _ = fs::remove_file(folder.join(format!("{COPY}{ending}")));
+    }
+    Ok(lock)
+}
+
+async fn fill(arguments: &Arguments, url: String, file: &Path) -> anyhow::Result<Vec<transfer::TableReport>> {
     SqliteStore::copy(&arguments.file, file).with_context(|| arguments.file.display().to_string())?;
     let transfer = Transfer {
         from: Place::Sqlite(file.to_owned()),
@@ -78,4 +101,24 @@ async fn fill(
         transfer::TransferError::Refused(why) if why.contains("already holds") => anyhow::anyhow!("{why}: {hint}"),
         error => error.into(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn p4_what_a_killed_restore_has_left_goes_with_the_next() {
+        let data = tempfile::tempdir().unwrap();
+        let folder = data.path().join(UNDER_WAY);
+        fs::create_dir(&folder).unwrap();
+        for left in [LOCK, "backup.db", "backup.db-wal"] {
+            fs::write(folder.join(left), "x").unwrap();
+        }
+        let lock = take(&folder).unwrap();
+        assert!(!folder.join("backup.db").exists() && !folder.join("backup.db-wal").exists());
+        assert!(take(&folder).unwrap_err().to_string().contains("another restore"));
+        drop(lock);
+        take(&folder).unwrap();
+    }
 }

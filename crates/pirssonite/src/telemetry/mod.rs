@@ -6,7 +6,13 @@
 mod metrics;
 mod spans;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use domain::trace::{Span, Tracer};
 use jiff::Timestamp;
@@ -59,7 +65,8 @@ impl Telemetry {
 
     /// Sends metrics too, from now on.
     pub(crate) fn send_metrics(&self, handle: web::MetricsHandle) {
-        let (exporter, stop, begun) = (self.exporter.clone(), self.stop.clone(), wiring::now());
+        let exporter = Exporter { is_failing: Arc::default(), ..self.exporter.clone() };
+        let (stop, begun) = (self.stop.clone(), wiring::now());
         tokio::spawn(async move {
             let mut ticks = tokio::time::interval(METRICS_EVERY);
             loop {
@@ -88,6 +95,8 @@ struct Exporter {
     client: reqwest::Client,
     endpoint: String,
     resource: Value,
+    /// Whether the last request was not taken: only the first of several is told of.
+    is_failing: Arc<AtomicBool>,
 }
 
 impl Exporter {
@@ -99,7 +108,8 @@ impl Exporter {
             text("service.version", env!("CARGO_PKG_VERSION")),
             text("service.instance.id", instance),
         ] });
-        Ok(Self { client, endpoint: endpoint.as_str().trim_end_matches('/').to_owned(), resource })
+        let endpoint = endpoint.as_str().trim_end_matches('/').to_owned();
+        Ok(Self { client, endpoint, resource, is_failing: Arc::default() })
     }
 
     fn spans_body(&self, spans: &[Span]) -> Value {
@@ -117,8 +127,12 @@ impl Exporter {
     async fn send(&self, what: &str, body: &Value) {
         let request = self.client.post(format!("{}/v1/{what}", self.endpoint));
         let sent = request.header("content-type", "application/json").body(body.to_string()).send().await;
-        match sent.and_then(reqwest::Response::error_for_status) {
+        let sent = sent.and_then(reqwest::Response::error_for_status);
+        let was_failing = self.is_failing.swap(sent.is_err(), Ordering::Relaxed);
+        match sent {
+            Ok(_) if was_failing => tracing::info!(what, "collector reached again"),
             Ok(_) => {}
+            Err(error) if was_failing => tracing::debug!(what, error = %error.without_url(), "collector not reached"),
             Err(error) => tracing::warn!(what, error = %error.without_url(), "collector not reached"),
         }
     }
@@ -164,4 +178,46 @@ async fn gather(waiting: &mut mpsc::Receiver<Span>, spans: &mut Vec<Span>) {
 /// A time as OTLP has it: nanoseconds since 1970, as a text.
 fn nanos(at: Timestamp) -> String {
     at.as_nanosecond().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io, sync::Mutex};
+
+    use testkit::Receiver;
+
+    use super::*;
+
+    /// What was logged.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn p5_a_collector_that_is_away_is_told_of_once() {
+        // It can only fail if there is one already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let log = Log::default();
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone()).finish();
+        let _guard = tracing::subscriber::set_default(subscriber);
+        let away = Exporter::new(&Url::parse("http://127.0.0.1:1/").unwrap(), "here").unwrap();
+        let collector = Receiver::start().await;
+        let there = Exporter { endpoint: collector.url(""), ..away.clone() };
+        for exporter in [&away, &away, &away, &there, &there, &away] {
+            exporter.send("traces", &json!({})).await;
+        }
+        let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        let told = ["collector not reached", "collector reached again"].map(|line| log.matches(line).count());
+        assert_eq!(told, [2, 1], "{log}");
+    }
 }

@@ -112,6 +112,9 @@ async fn p4_everything_moves_to_postgres_and_back_and_is_delivered_once() {
     let refused = stderr(&on(sqlite, &["copy", "--to", database.url()]));
     assert!(refused.contains("another process uses"), "{refused}");
     server.terminate();
+    let mistyped = database.url().replace("postgres", "postgress");
+    let refused = stderr(&on(sqlite, &["copy", "--to", &mistyped]));
+    assert!(refused.contains("is no address of a database"), "{refused}");
     // The test's own store is a node: it must be gone before the database can be filled.
     let refused = stderr(&on(sqlite, &["copy", "--to", database.url()]));
     assert!(refused.contains("stop all nodes first"), "{refused}");
@@ -122,6 +125,8 @@ async fn p4_everything_moves_to_postgres_and_back_and_is_delivered_once() {
     assert!(rows.contains(&("entries".to_owned(), 60)) && rows.contains(&("deliveries".to_owned(), 60)), "{rows:?}");
     let moved = stderr(&on(sqlite, &["serve", "--listen", "127.0.0.1:0"]));
     assert!(moved.contains("was moved to PostgreSQL at 127.0.0.1"), "{moved}");
+    let judged = stdout(&on(sqlite, &["doctor", "--listen", "127.0.0.1:0"]));
+    assert!(judged.contains("copy --undo") && !judged.contains("you may write to"), "{judged}");
     let elsewhere = nodes.path().join("elsewhere");
     let refused = stderr(&on(sqlite, &["copy", "--to", elsewhere.to_str().unwrap()]));
     assert!(refused.contains("it was already moved to PostgreSQL"), "{refused}");
@@ -225,6 +230,7 @@ async fn p4_sqlite_backup_is_restored_in_place() {
     let before = seen(&server).await;
     let backup = folder.path().join("backup.db");
     let file = backup.to_str().unwrap();
+    assert!(stderr(&on(data, &["backup", "-"])).contains("does not go into a pipe"));
     ok(data, &["backup", file]);
     assert!(ok(data, &["doctor", "--listen", "127.0.0.1:0"]).contains("the last was made on"));
     let refused = stderr(&on(data, &["restore", file, "--replace"]));
@@ -241,4 +247,11 @@ async fn p4_sqlite_backup_is_restored_in_place() {
     assert!(said.contains("pirssonite.db.old"), "{said}");
     let server = Server::start(data, &[]);
     assert_eq!(seen(&server).await, before);
+    server.terminate();
+
+    // The wrong backup, and then the right one: what was there first is kept.
+    let first = fs::read(data_folder.join("pirssonite.db.old")).unwrap();
+    let said = ok(data, &["restore", file, "--replace"]);
+    assert!(said.contains("pirssonite.db.old.2"), "{said}");
+    assert!(fs::read(data_folder.join("pirssonite.db.old")).unwrap() == first, "it is another");
 }

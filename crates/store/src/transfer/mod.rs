@@ -6,7 +6,8 @@
 //!
 //! - Memory is bounded: some batches are under way, whatever a table holds.
 //! - The target is nothing until all of it is there and found the same. On PostgreSQL all is one transaction, and
-//!   a note keeps servers out until it is committed; on SQLite it is a file of another name until then.
+//!   a note keeps servers out until it is committed; on SQLite it is a file of another name until then. What a restore
+//!   replaces is there until that moment, and serves on if the restore fails.
 //! - The source of a move is noted as moved before the target can be used, so nothing is ever delivered by both.
 
 mod database;
@@ -143,7 +144,10 @@ impl Transfer {
                 Box::new(SqliteDatabase::create(file, self.replace, false, &*self.clock)?)
             }
             Place::Sqlite(file) => Box::new(SqliteDatabase::create(file, self.replace, true, &*self.clock)?),
-            Place::Postgres(url) => Box::new(PostgresDatabase::target(url, self.replace).await?),
+            Place::Postgres(url) => {
+                let is_restore = self.purpose == Purpose::Restore;
+                Box::new(PostgresDatabase::target(url, self.replace, is_restore).await?)
+            }
         })
     }
 }

@@ -78,14 +78,19 @@ impl PostgresDatabase {
         Ok(database)
     }
 
-    /// One that is filled: it must be empty, or be replaced, or be half full from a copy that was broken off.
-    pub(crate) async fn target(url: &str, replace: bool) -> Result<Self> {
+    /// One that is filled: it must be empty, or be replaced, or be half full from a copy that was broken off. What is there
+    /// may be `kept_until_replaced`: if the copy fails, it is served from as before.
+    pub(crate) async fn target(url: &str, replace: bool, kept_until_replaced: bool) -> Result<Self> {
         let database = Self::open(url).await?;
         database.run(BEGIN).await?;
         database.run(LOCK).await?;
         database.check_alone().await?;
-        if !replace && !database.is_fillable().await? {
+        let is_fillable = database.is_fillable().await?;
+        if !replace && !is_fillable {
             return Err(TransferError::Refused("the target already holds feeds, webhooks or accounts".to_owned()));
+        }
+        if kept_until_replaced && !is_fillable {
+            return Ok(database);
         }
         // Committed before all else: until it is whole, nobody serves from it.
         database.client.execute(NOTE, &[&maintenance::INCOMPLETE, &""]).await.map_err(sql_error)?;

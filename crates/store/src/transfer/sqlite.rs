@@ -27,6 +27,8 @@ use crate::sqlite::{
 /// What is appended to the name of a file until it is whole, and to that of one whose place it took.
 const NEW: &str = ".new";
 const OLD: &str = ".old";
+/// So many that were replaced are kept.
+const OLD_MAX: u32 = 3;
 /// Files beside a database that belong to it.
 const BESIDE: [&str; 3] = ["", "-wal", "-shm"];
 
@@ -63,6 +65,8 @@ impl SqliteDatabase {
 
     /// A file that only we know.
     pub(crate) fn open_unlocked(file: &Path, clock: &dyn Clock) -> Result<Self> {
+        let whole = connection::any(file).map_err(|error| error.to_string()).and_then(|any| check_whole(&any));
+        whole.map_err(|problem| TransferError::Refused(format!("the backup is damaged: {problem}")))?;
         let mut connection = connection::writer(file, &SqliteOptions::default())?;
         migrate::migrate(&mut connection, clock)?;
         Ok(Self::of(connection, None, None, None))
@@ -249,10 +253,7 @@ fn restore_to(backup: &Path, new: &Path, clock: &dyn Clock) -> Result<()> {
     check_backup(backup)?;
     SqliteStore::copy(backup, new).map_err(|error| unreadable(error.to_string()))?;
     let mut connection = connection::writer(new, &SqliteOptions::default())?;
-    let check: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(sql_error)?;
-    if check != "ok" {
-        return Err(unreadable(format!("it is damaged: {check}")));
-    }
+    check_whole(&connection).map_err(|problem| unreadable(format!("it is damaged: {problem}")))?;
     migrate::migrate(&mut connection, clock)?;
     // It was backed up before it was moved, or is a copy of one that was.
     maintenance::forget(&connection, maintenance::MOVED).map_err(sql_error)?;
@@ -261,24 +262,62 @@ fn restore_to(backup: &Path, new: &Path, clock: &dyn Clock) -> Result<()> {
     File::open(new).and_then(|new| new.sync_all()).map_err(|error| io_error(new, &error))
 }
 
-/// Gives a whole file its name. What had it is kept beside it, with its log.
+/// Otherwise, what is wrong with it.
+fn check_whole(connection: &Connection) -> std::result::Result<(), String> {
+    let check = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+    match check {
+        Ok(check) if check == "ok" => Ok(()),
+        Ok(problem) => Err(problem),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Gives a whole file its name. What had it is kept beside it.
 fn take_place(new: &Path, file: &Path) -> Result<Option<PathBuf>> {
-    let old = with_ending(file, OLD);
-    let is_there = file.exists();
-    if is_there {
-        remove_with_log(&old);
-        // The log first: without it the database is older, but whole.
-        for ending in BESIDE.iter().rev().filter(|ending| with_ending(file, ending).exists()) {
-            let (from, to) = (with_ending(file, ending), with_ending(&old, ending));
-            fs::rename(&from, to).map_err(|error| io_error(&from, &error))?;
-        }
+    let old = file.exists().then(|| free_old(file));
+    if let Some(old) = &old {
+        keep(file, old)?;
     }
     fs::rename(new, file).map_err(|error| io_error(new, &error))?;
     if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         // That the names are on the disk too. Some file systems cannot say.
         let _ = File::open(folder).and_then(|folder| folder.sync_all());
     }
-    Ok(is_there.then_some(old))
+    Ok(old)
+}
+
+/// A name for what is replaced. What was replaced before keeps its own: whoever restores the wrong backup restores another
+/// after it. Whoever does so every night is to have room left, so the last of a few gives way.
+fn free_old(file: &Path) -> PathBuf {
+    let name = |number| match number {
+        1 => with_ending(file, OLD),
+        _ => with_ending(file, &format!("{OLD}.{number}")),
+    };
+    let is_free = |name: &PathBuf| BESIDE.iter().all(|ending| !with_ending(name, ending).exists());
+    (1..=OLD_MAX).map(name).find(is_free).unwrap_or_else(|| {
+        let last = name(OLD_MAX);
+        remove_with_log(&last);
+        last
+    })
+}
+
+/// Keeps a database under another name. It is a second one, so that a database is always there, whenever this is broken
+/// off: a server that found none would make one. Where files have one name only it is renamed.
+fn keep(file: &Path, old: &Path) -> Result<()> {
+    if let Ok(connection) = connection::any(file) {
+        // With its log in it, which must not lie beside what comes after it.
+        let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    }
+    let has_log = BESIDE.iter().skip(1).any(|ending| with_ending(file, ending).exists());
+    if !has_log && fs::hard_link(file, old).is_ok() {
+        return Ok(());
+    }
+    // The log first: without it the database is older, but whole.
+    for ending in BESIDE.iter().rev().filter(|ending| with_ending(file, ending).exists()) {
+        let (from, to) = (with_ending(file, ending), with_ending(old, ending));
+        fs::rename(&from, to).map_err(|error| io_error(&from, &error))?;
+    }
+    Ok(())
 }
 
 fn select(table: &Table, columns: &[String]) -> String {
@@ -422,4 +461,75 @@ fn sql_error(error: rusqlite::Error) -> TransferError {
 
 fn failed(reason: &str) -> TransferError {
     TransferError::Failed { store: "SQLite", reason: reason.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    /// A database in a file, with what is in its log if that is wanted, as a crash leaves it.
+    fn database(file: &Path, row: &str, has_log: bool) {
+        let folder = tempfile::tempdir().unwrap();
+        let made = folder.path().join("made.db");
+        let connection = Connection::open(&made).unwrap();
+        let sql = format!("PRAGMA journal_mode = WAL; CREATE TABLE rows (row TEXT); INSERT INTO rows VALUES ('{row}')");
+        connection.execute_batch(&sql).unwrap();
+        if has_log {
+            fs::copy(with_ending(&made, "-wal"), with_ending(file, "-wal")).unwrap();
+        } else {
+            connection.close().unwrap();
+        }
+        fs::copy(&made, file).unwrap();
+    }
+
+    fn row(file: &Path) -> String {
+        let connection = Connection::open(file).unwrap();
+        connection.query_row("SELECT row FROM rows", [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn p4_what_is_replaced_is_kept_with_its_log_and_so_is_what_was_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, new) = (folder.path().join("a.db"), folder.path().join("a.db.new"));
+        database(&new, "first", false);
+        assert_eq!(take_place(&new, &file).unwrap(), None);
+        database(&file, "crashed", true);
+        for (next, kept, name) in [
+            ("second", "crashed", ".old"),
+            ("third", "second", ".old.2"),
+            ("fourth", "third", ".old.3"),
+            ("fifth", "fourth", ".old.3"),
+        ] {
+            database(&new, next, false);
+            let old = take_place(&new, &file).unwrap().unwrap();
+            assert_eq!(old, with_ending(&file, name));
+            assert_eq!((row(&file).as_str(), row(&old).as_str()), (next, kept));
+        }
+        assert_eq!(row(&with_ending(&file, OLD)), "crashed");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4, "and there are no more");
+    }
+
+    #[test]
+    fn p4_a_database_is_there_at_every_moment_while_it_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, new) = (folder.path().join("a.db"), folder.path().join("a.db.new"));
+        fs::write(&file, "x").unwrap();
+        let (is_over, was_away) = (AtomicBool::new(false), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    was_away.fetch_or(!file.exists(), Ordering::Relaxed);
+                }
+            });
+            for _ in 0..500 {
+                fs::write(&new, "x").unwrap();
+                let old = take_place(&new, &file).unwrap().unwrap();
+                fs::remove_file(old).unwrap();
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        assert!(!was_away.into_inner(), "a server that started then would have made an empty one");
+    }
 }

@@ -20,6 +20,7 @@ mod pooler;
 mod push;
 mod race;
 mod replays;
+mod restore;
 mod snapshots;
 
 use std::time::Duration;

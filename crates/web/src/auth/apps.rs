@@ -50,6 +50,12 @@ pub(crate) fn is_app_path(path: &str) -> bool {
     APP_PATHS.iter().any(is_at)
 }
 
+/// A path of such an interface, and the same after two slashes: users type the server's address with one at its end, and
+/// apps add the path with one at its beginning.
+pub(crate) fn with_two_slashes(path: &str) -> [String; 2] {
+    [path.to_owned(), format!("/{path}")]
+}
+
 /// What an app comes in with.
 #[derive(Clone, Copy)]
 pub(crate) enum AppKey<'a> {

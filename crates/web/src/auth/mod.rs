@@ -36,7 +36,7 @@ pub use self::password::{HashError, hash_password};
 pub(crate) use self::{
     access::{ASSETS_PREFIX, require},
     actor::{Actor, Admin},
-    apps::{AppClient, AppKey, app_actor, app_session, is_app_path},
+    apps::{AppClient, AppKey, app_actor, app_session, is_app_path, with_two_slashes},
     client::{Client, Peer},
     guesses::WAIT_FIRST,
     identify::{InProcess, identify},

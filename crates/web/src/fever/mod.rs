@@ -26,7 +26,7 @@ use self::{
     views::{ItemShape, favicons, feed_groups, feeds, groups},
 };
 use crate::{
-    auth::{Actor, AppClient, AppKey, app_actor},
+    auth::{Actor, AppClient, AppKey, app_actor, with_two_slashes},
     entry_stream::EntryStream,
     error::{ApiError, ApiResult},
     middleware,
@@ -43,7 +43,8 @@ const API_VERSION: u32 = 3;
 const ITEMS_MAX: u32 = 50;
 
 pub(crate) fn routes(state: &AppState) -> Router<AppState> {
-    let routes = PATHS.into_iter().fold(Router::new(), |router, path| router.route(path, any(serve)));
+    let paths = PATHS.into_iter().flat_map(with_two_slashes);
+    let routes = paths.fold(Router::new(), |router, path| router.route(&path, any(serve)));
     routes.layer(from_fn_with_state(state.settings.quick_timeout, middleware::time_limit))
 }
 

@@ -1,23 +1,24 @@
 //! A stream as Atom, which newsboat's `feedhq` reads: the id of an entry is the item's, and whether it is read stands in a
 //! category.
 
-use axum::{http::header, response::IntoResponse};
 use domain::Entry;
 use maud::{Markup, PreEscaped, html};
 
 use super::{
+    contents::Form,
     ids::long_id,
     item::Origins,
-    reading::limit,
+    reading,
     refusal::{Answer, Refusal},
     request::Call,
     stream::Stream,
 };
 
-/// Entries in a document.
-const ENTRIES_MAX: u32 = 500;
 /// What names the categories that are states.
 const SCHEME: &str = "http://www.google.com/reader/";
+
+/// What stands after all entries.
+pub(super) const END: &str = "</feed>";
 
 pub(super) async fn feed(call: &Call, named: &str) -> Answer {
     let stream = Stream::parse(named).ok_or(Refusal::BadRequest)?;
@@ -26,29 +27,24 @@ pub(super) async fn feed(call: &Call, named: &str) -> Answer {
         Stream::Feed(id) => origins.title(id).ok_or(Refusal::NotFound)?.to_owned(),
         _ => named.to_owned(),
     };
-    let (filter, after) = (call.filter(&stream).await?, call.continuation()?);
-    let make = async {
-        let limit = limit(&call.params, ENTRIES_MAX);
-        let entries = match &filter {
-            Some(filter) => call.state.store().entries(call.actor.account, filter, limit, after).await?.entries,
-            None => Vec::new(),
-        };
-        let document = document(named, &title, call.state.engine.now(), &entries, &origins);
-        Ok(([(header::CONTENT_TYPE, "application/atom+xml; charset=utf-8")], document.into_string()).into_response())
-    };
-    Ok(call.state.answers.answer(make).await?)
+    reading::sent_stream(call, &stream, Form::Atom { named: named.to_owned(), title }, origins).await
 }
 
-fn document(id: &str, title: &str, now: jiff::Timestamp, entries: &[Entry], origins: &Origins) -> Markup {
-    html! {
+/// What stands before all entries.
+pub(super) fn head(id: &str, title: &str, now: jiff::Timestamp) -> String {
+    let empty = html! {
         (PreEscaped("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n"))
         feed xmlns="http://www.w3.org/2005/Atom" {
             id { "tag:google.com,2005:reader/" (xml(id)) }
             title { (xml(title)) }
             updated { (now) }
-            @for entry in entries { (entry_of(entry, origins)) }
         }
-    }
+    };
+    empty.into_string().trim_end_matches(END).to_owned()
+}
+
+pub(super) fn entry(entry: &Entry, origins: &Origins) -> String {
+    entry_of(entry, origins).into_string()
 }
 
 fn entry_of(entry: &Entry, origins: &Origins) -> Markup {

@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use domain::{AccountId, Cursor, EntryFilter, EntryId, EntryPage};
 
-use super::{item::Origins, request::Call};
+use super::{atom, item::Origins, request::Call};
 use crate::{
     error::{ApiError, ApiResult},
     state::AppState,
@@ -13,6 +13,15 @@ use crate::{
 
 /// Items that are read at once.
 const ITEMS_AT_ONCE: usize = 500;
+
+/// How items are written.
+#[derive(Debug)]
+pub(super) enum Form {
+    /// The id of the stream.
+    Json { id: String },
+    /// The stream as it was asked for, and what it is called.
+    Atom { named: String, title: String },
+}
 
 #[derive(Debug)]
 pub(super) enum Source {
@@ -40,7 +49,7 @@ enum Part {
 pub(super) struct Contents {
     state: AppState,
     account: AccountId,
-    id: String,
+    form: Form,
     origins: Origins,
     source: Source,
     after: Option<Cursor>,
@@ -48,9 +57,16 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    pub(super) fn new(call: &Call, id: String, source: Source, after: Option<Cursor>, origins: Origins) -> Self {
+    pub(super) fn new(call: &Call, form: Form, source: Source, after: Option<Cursor>, origins: Origins) -> Self {
         let (state, account) = (call.state.clone(), call.actor.account);
-        Self { state, account, id, origins, source, after, part: Part::Head }
+        Self { state, account, form, origins, source, after, part: Part::Head }
+    }
+
+    pub(super) fn content_type(&self) -> &'static str {
+        match self.form {
+            Form::Json { .. } => "application/json",
+            Form::Atom { .. } => "application/atom+xml; charset=utf-8",
+        }
     }
 
     /// The next piece, and what is left after it.
@@ -74,7 +90,12 @@ impl Contents {
             self.part = Part::FirstItem;
         }
         for entry in page.entries {
-            if std::mem::replace(&mut self.part, Part::NextItem) == Part::NextItem {
+            let is_first = std::mem::replace(&mut self.part, Part::NextItem) == Part::FirstItem;
+            if matches!(self.form, Form::Atom { .. }) {
+                text.extend_from_slice(atom::entry(&entry, &self.origins).as_bytes());
+                continue;
+            }
+            if !is_first {
                 text.push(b',');
             }
             let written = serde_json::to_writer(&mut text, &self.origins.item(entry));
@@ -88,16 +109,20 @@ impl Contents {
     }
 
     fn head(&self) -> ApiResult<String> {
-        let id = serde_json::to_string(&self.id);
+        let now = self.state.engine.now();
+        let id = match &self.form {
+            Form::Json { id } => serde_json::to_string(id),
+            Form::Atom { named, title } => return Ok(atom::head(named, title, now)),
+        };
         let id = id.map_err(|error| ApiError::Internal(format!("an id was not written: {error}")))?;
-        let now = self.state.engine.now().as_second();
-        Ok(format!(r#"{{"direction":"ltr","id":{id},"title":"","updated":{now},"items":["#))
+        Ok(format!(r#"{{"direction":"ltr","id":{id},"title":"","updated":{},"items":["#, now.as_second()))
     }
 
-    /// With where to go on, unless this is the last page.
+    /// With where to go on, unless this is the last page; Atom has no place for it.
     fn end(&self) -> String {
-        match (&self.source, self.after) {
-            (Source::Stream { .. }, Some(after)) => {
+        match (&self.form, &self.source, self.after) {
+            (Form::Atom { .. }, ..) => atom::END.to_owned(),
+            (_, Source::Stream { .. }, Some(after)) => {
                 format!(r#"],"continuation":"{}"}}"#, after.encode(self.state.store().installation()))
             }
             _ => "]}".to_owned(),

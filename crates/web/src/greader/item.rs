@@ -21,8 +21,8 @@ pub(super) struct Item {
     timestamp_usec: String,
     /// Some keep it in 32 bits.
     published: i32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    updated: Option<i32>,
+    /// Always there: Liferea dates items by it alone.
+    updated: i32,
     title: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     author: Option<String>,
@@ -102,7 +102,7 @@ impl Origins {
             crawl_time_msec: entry.received_at.as_millisecond().to_string(),
             timestamp_usec: entry.received_at.as_microsecond().to_string(),
             published: seconds(entry.sort_at),
-            updated: entry.updated_at.map(seconds),
+            updated: seconds(entry.updated_at.unwrap_or(entry.sort_at)),
             categories: categories(&entry, label),
             title: entry.title.unwrap_or_default(),
             author: entry.author,

@@ -48,22 +48,21 @@ use self::{
     refusal::{Answer, Refusal},
     request::Call,
 };
-use crate::{error::ApiError, state::AppState};
+use crate::{auth::with_two_slashes, error::ApiError, state::AppState};
 
 /// Where it is served.
-const PATHS: [&str; 8] = [
+const PATHS: [&str; 6] = [
     "/api/greader.php",
     "/api/greader.php/{*path}",
     "/greader",
     "/greader/{*path}",
     "/reader/{*path}",
-    "//reader/{*path}",
     "/accounts/ClientLogin",
-    "//accounts/ClientLogin",
 ];
 
 pub(crate) fn routes() -> OpenApiRouter<AppState> {
-    PATHS.into_iter().fold(OpenApiRouter::new(), |router, path| router.route(path, any(serve)))
+    let paths = PATHS.into_iter().flat_map(with_two_slashes);
+    paths.fold(OpenApiRouter::new(), |router, path| router.route(&path, any(serve)))
 }
 
 /// What is asked for.
@@ -205,6 +204,7 @@ mod tests {
             ("/reader/api/0/token", api("token")),
             ("//reader/api/0/token", api("token")),
             ("/api/greader.php//reader/api/0/tag/list", api("tag/list")),
+            ("//api/greader.php/reader/api/0/tag/list", api("tag/list")),
             ("/api/greader.php/reader/api/0/subscription/edit/", api("subscription/edit")),
             ("/reader/api/0/stream/contents", api("stream/contents")),
             ("/reader/api/0/stream/contents/", api("stream/contents")),

@@ -10,7 +10,7 @@ use futures_util::{StreamExt, stream};
 use serde::Serialize;
 
 use super::{
-    contents::{Contents, Source},
+    contents::{Contents, Form, Source},
     ids::parse_ids,
     item::Origins,
     refusal::{Answer, Refusal},
@@ -54,30 +54,37 @@ pub(super) async fn ids(call: &Call) -> Answer {
 pub(super) async fn contents(call: &Call, in_path: Option<&str>) -> Answer {
     let stream = asked_stream(call, in_path)?;
     let id = in_path.or(call.params.first("s")).map_or_else(|| state_id("reading-list"), str::to_owned);
-    let source = match call.filter(&stream).await? {
+    sent_stream(call, &stream, Form::Json { id }, Origins::of(call).await?).await
+}
+
+/// As many entries of a stream as are asked for.
+pub(super) async fn sent_stream(call: &Call, stream: &Stream, form: Form, origins: Origins) -> Answer {
+    let source = match call.filter(stream).await? {
         Some(filter) => Source::Stream { filter, left: limit(&call.params, ITEMS_MAX) },
         None => Source::Nothing,
     };
-    sent(Contents::new(call, id, source, call.continuation()?, Origins::of(call).await?)).await
+    sent(Contents::new(call, form, source, call.continuation()?, origins)).await
 }
 
 /// The contents of named items: all of them, because nothing in this interface says how to ask for the rest.
 pub(super) async fn items(call: &Call) -> Answer {
     let ids = parse_ids(call.params.all("i"))?;
     let source = if ids.is_empty() { Source::Nothing } else { Source::Named(ids) };
-    sent(Contents::new(call, state_id("reading-list"), source, None, Origins::of(call).await?)).await
+    let form = Form::Json { id: state_id("reading-list") };
+    sent(Contents::new(call, form, source, None, Origins::of(call).await?)).await
 }
 
 /// Sends contents piece by piece. The first is made before anything is said, so that what fails at once says so.
 async fn sent(contents: Contents) -> Answer {
+    let content_type = contents.content_type();
     let Some((first, rest)) = contents.next().await else { return Err(Refusal::NotFound) };
     let pieces = stream::iter([Ok(first?)]).chain(stream::unfold(rest, Contents::next));
-    let response: Response = ([(header::CONTENT_TYPE, "application/json")], in_pieces(pieces)).into_response();
+    let response: Response = ([(header::CONTENT_TYPE, content_type)], in_pieces(pieces)).into_response();
     Ok(response)
 }
 
 /// How many items a page is to have: what is asked for, but no more than there may be.
-pub(super) fn limit(params: &Params, most: u32) -> u32 {
+fn limit(params: &Params, most: u32) -> u32 {
     params.first("n").and_then(|text| text.parse().ok()).unwrap_or(ITEMS_DEFAULT).clamp(1, most)
 }
 

@@ -13,6 +13,7 @@ use crate::{
     auth::{Actor, AppClient, AppKey, LOGIN_BYTES_MAX, app_actor},
     body,
     error::ApiError,
+    extract::check_not_encoded,
     form,
     origin::own_address,
     state::AppState,
@@ -57,6 +58,7 @@ pub(super) struct LoginForm {
 impl LoginForm {
     pub(super) async fn of(state: &AppState, request: Request) -> Result<Self, Refusal> {
         let (mut parts, body) = request.into_parts();
+        check_not_encoded(&parts.headers)?;
         let client = AppClient::from_request_parts(&mut parts, state).await?;
         let bytes = body::read(body, LOGIN_BYTES_MAX, state.settings.json_timeout).await?;
         let params = Params::of(&parts, bytes).await?;
@@ -102,6 +104,7 @@ impl Call {
     /// that all of them share, and taken apart only once they are known: its fields take many times the memory.
     pub(super) async fn of(state: &AppState, request: Request) -> Result<Self, Refusal> {
         let (mut parts, body) = request.into_parts();
+        check_not_encoded(&parts.headers)?;
         let client = AppClient::from_request_parts(&mut parts, state).await?;
         let actor_of = async |session: &str| app_actor(state, &client, AppKey::Session(session)).await;
         let time_max = state.settings.json_timeout;

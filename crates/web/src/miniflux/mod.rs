@@ -26,13 +26,13 @@ use axum::{
     http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
-    routing::{MethodRouter, delete, get, post, put},
+    routing::{MethodRouter, any, delete, get, post, put},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
 use self::error::Refused;
 use crate::{
-    auth::{AppClient, AppKey, app_actor},
+    auth::{AppClient, AppKey, app_actor, with_two_slashes},
     error::{ApiError, ApiResult},
     middleware,
     origin::{is_foreign_form, names_its_page},
@@ -52,7 +52,9 @@ pub(crate) fn routes(state: &AppState) -> Router<AppState> {
 }
 
 fn quick() -> Router<AppState> {
-    routed([
+    let unknown = with_two_slashes("/v1/{*path}").into_iter();
+    let unknown = unknown.fold(Router::new(), |router, path| router.route(&path, any(none)));
+    unknown.merge(routed([
         ("/v1/me", get(users::me)),
         ("/v1/version", get(users::version)),
         ("/v1/users", get(users::list).post(users::refuse)),
@@ -86,7 +88,7 @@ fn quick() -> Router<AppState> {
         ("/v1/enclosures/{id}", get(entries::enclosure_get).put(entries::update_enclosure)),
         ("/v1/flush-history", put(entries::flush_history).delete(entries::flush_history)),
         ("/v1/export", get(files::export)),
-    ])
+    ]))
 }
 
 /// Routes that fetch feeds, or take in many; and what stands at the same path.
@@ -101,11 +103,19 @@ fn long() -> Router<AppState> {
 
 /// Each with an answer of this API's to methods that it has not.
 fn routed<const N: usize>(routes: [(&str, MethodRouter<AppState>); N]) -> Router<AppState> {
-    routes.into_iter().fold(Router::new(), |router, (path, route)| router.route(path, route.fallback(no_method)))
+    let paths = |(path, route): (_, MethodRouter<AppState>)| {
+        with_two_slashes(path).map(|path| (path, route.clone().fallback(no_method)))
+    };
+    routes.into_iter().flat_map(paths).fold(Router::new(), |router, (path, route)| router.route(&path, route))
 }
 
 async fn no_method() -> Refused {
     Refused(ApiError::MethodNotAllowed)
+}
+
+/// What there is not here is said as everything else is, to web pages too.
+async fn none() -> Refused {
+    Refused::none()
 }
 
 /// Lets in whoever says who they are; tells browsers that they may ask.

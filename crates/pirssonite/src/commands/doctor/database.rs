@@ -6,6 +6,7 @@ use std::{
 };
 
 use serde_json::Value;
+use store::OpenError;
 
 use super::Finding;
 use crate::{backend::Backend, settings::Settings, wiring};
@@ -29,7 +30,7 @@ pub(super) async fn judge(
 ) -> Finding {
     let server = backend.filter(|backend| backend.is_server()).map(Backend::name);
     if let Err(error) = feeds {
-        return Finding::wrong(WHAT, format!("{error:#}; {}", advice(error, settings, server.as_deref())));
+        return Finding::wrong(WHAT, with_advice(error, settings, server.as_deref()));
     }
     if let Some(says) = disk_full(settings) {
         return Finding::wrong(WHAT, says);
@@ -43,7 +44,7 @@ pub(super) async fn judge(
         (Err(error), Some(server)) => {
             Finding::wrong(WHAT, format!("{server} is not ready: {error:#}; why, its log says"))
         }
-        (Err(error), None) => Finding::wrong(WHAT, format!("{error:#}; {}", advice(&error, settings, None))),
+        (Err(error), None) => Finding::wrong(WHAT, with_advice(&error, settings, None)),
     }
 }
 
@@ -58,6 +59,20 @@ fn place(settings: &Settings) -> String {
 /// A path in full.
 fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// What is wrong, and what to do about it.
+fn with_advice(error: &anyhow::Error, settings: &Settings, server: Option<&str>) -> String {
+    if error.chain().any(|cause| cause.downcast_ref().is_some_and(says_what_to_do)) {
+        return format!("{error:#}");
+    }
+    format!("{error:#}; {}", advice(error, settings, server))
+}
+
+/// Whether it is all right where it is, and must not be used as it is: what helps, the error says.
+fn says_what_to_do(error: &OpenError) -> bool {
+    use OpenError::{ChangedMigration, Incomplete, Moved, TooNew};
+    matches!(error, Moved { .. } | Incomplete | TooNew { .. } | ChangedMigration { .. })
 }
 
 /// What to do about a database that cannot be used.

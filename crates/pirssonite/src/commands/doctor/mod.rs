@@ -105,11 +105,13 @@ async fn examine(flags: &Flags) -> Examination {
     let mut findings = vec![Finding::fine("settings", sound)];
     let connected = backend::connect(&settings).await;
     let none_yet = connected.as_ref().err().and_then(anyhow::Error::downcast_ref::<NoData>).map(ToString::to_string);
-    let feeds = match &connected {
-        Ok(backend) => backend.feeds().await,
-        Err(error) => Err(anyhow::anyhow!("{error:#}")),
+    let (backend, feeds) = match connected {
+        Ok(backend) => {
+            let feeds = backend.feeds().await;
+            (Some(backend), feeds)
+        }
+        Err(error) => (None, Err(error)),
     };
-    let backend = connected.ok();
     findings.push(match none_yet {
         Some(says) => Finding::noted("database", says),
         None => database::judge(&settings, backend.as_deref(), &feeds).await,

@@ -48,7 +48,7 @@ fn new_account(text: &str) -> NewAccount {
     NewAccount { name: name(text), password_hash: None, is_admin: false }
 }
 
-fn session(secret: u8) -> NewSession {
+pub(super) fn session(secret: u8) -> NewSession {
     let (address, user_agent) = (Some("192.0.2.1".to_owned()), Some("a browser".to_owned()));
     NewSession { secret: SecretHash([secret; 32]), is_app: false, address, user_agent }
 }
@@ -57,7 +57,7 @@ fn app_session(secret: u8) -> NewSession {
     NewSession { is_app: true, ..session(secret) }
 }
 
-fn token(secret: u8) -> NewToken {
+pub(super) fn token(secret: u8) -> NewToken {
     NewToken {
         name: format!("token {secret}"),
         scope: TokenScope::Write,
@@ -81,7 +81,7 @@ impl Harness {
         self.store.credentials(&account.name).await.unwrap().unwrap()
     }
 
-    async fn log_in(&self, new: NewSession) -> Session {
+    pub(super) async fn log_in(&self, new: NewSession) -> Session {
         self.store.create_session(&self.credentials().await, new).await.unwrap().unwrap()
     }
 

@@ -30,14 +30,14 @@ contract!(
     a1_page_settings_are_of_the_account,
 );
 
-fn icon(byte: u8) -> NewIcon {
+pub(super) fn icon(byte: u8) -> NewIcon {
     let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x20\0\0\0\x20".to_vec();
     bytes.push(byte);
     NewIcon::of(bytes).unwrap()
 }
 
 /// Claims all that is due, and ends each look so.
-async fn settle(harness: &Harness, look: &IconLook) -> Vec<FeedId> {
+pub(super) async fn settle(harness: &Harness, look: &IconLook) -> Vec<FeedId> {
     let store = harness.store.store.as_ref();
     let jobs = store.claim_due_icons(100, LEASE).await.unwrap();
     for job in &jobs {

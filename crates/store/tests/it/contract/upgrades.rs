@@ -18,7 +18,8 @@ use domain::{
     account::READER,
     delivery::{NewWebhook, Verdict},
     entry::EntryFilter,
-    ports::Store,
+    icon::IconLook,
+    ports::{MarkRead, PruneLimits, Store},
 };
 use rusqlite::types::Value;
 use store::{PostgresOptions, PostgresStore, SqliteOptions, SqliteStore};
@@ -27,9 +28,11 @@ use tokio_postgres::NoTls;
 
 use super::{
     Harness,
+    accounts::{session, token},
     given::{entry, version},
     given_outbox::new_webhook,
     given_push::push,
+    icons,
 };
 
 /// What a later program may write anew when it opens a database: its own notes, leases, and what follows from the rest.
@@ -72,6 +75,31 @@ async fn fill(harness: &Harness) {
     let job = harness.take_one("worker").await;
     harness.end(&job, Verdict::Retry(Duration::from_mins(1))).await;
     harness.store.create_folder("Daily").await.unwrap().unwrap();
+    harness.log_in(session(1)).await;
+    harness.store.create_token(harness.id(), token(2)).await.unwrap();
+    icons::settle(harness, &IconLook::Found(icons::icon(1))).await;
+    let pruned = harness.add("https://e.org/pruned", vec![entry("pruned")]).await;
+    harness.store.mark_read(MarkRead { feed_id: Some(pruned), ..MarkRead::default() }).await.unwrap();
+    harness.advance(Duration::from_secs(1)).await;
+    assert!(harness.store.prune_entries(PRUNE_READ).await.unwrap() > 0);
+    // What comes of two days, and of a command.
+    harness
+        .tamper(
+            "INSERT INTO figures_by_hour (account_id, series, hour, count)
+             SELECT account_id, series, 1, count FROM figures_by_minute LIMIT 1;
+             INSERT INTO maintenance (name, at) VALUES ('backup', 1);",
+        )
+        .await;
+}
+
+const PRUNE_READ: PruneLimits =
+    PruneLimits { read_older_than: Duration::ZERO, unread_older_than: None, per_feed: 1000, chunk: 100 };
+
+/// That a later migration cannot lose the rows of a table unseen.
+fn check_full(contents: &Contents) {
+    let empty = contents.iter().filter(|(name, rows)| rows.is_empty() && !name.starts_with("sqlite_"));
+    let empty: Vec<_> = empty.map(|(name, _)| name).collect();
+    assert!(empty.is_empty(), "`fill` has no row for {empty:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -92,6 +120,7 @@ async fn p2_sqlite_databases_of_all_versions_are_brought_forward() {
     fill(&harness).await;
     let own = temporary.path().join("own.db");
     harness.dump(&own);
+    check_full(&sqlite_contents(&own, &sqlite_columns(&own)));
     for fixture in fixtures(".sqlite.db").into_iter().chain([own]) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("pirssonite.db");
@@ -111,12 +140,15 @@ async fn p2_postgres_databases_of_all_versions_are_brought_forward() {
     fill(&harness).await;
     let own = temporary.path().join("own.sql");
     harness.dump(&own);
-    for fixture in fixtures(".postgres.sql").into_iter().chain([own]) {
+    for fixture in fixtures(".postgres.sql").into_iter().chain([own.clone()]) {
         let name = empty_database().await;
         // It leaves the session in a state of its own.
         client(&name).await.batch_execute(&std::fs::read_to_string(&fixture).unwrap()).await.unwrap();
         let columns = postgres_columns(&name).await;
         let before = postgres_contents(&name, &columns).await;
+        if fixture == own {
+            check_full(&before);
+        }
         let options = PostgresOptions { pool_size: 2, connect_timeout: Duration::from_mins(1) };
         let store = PostgresStore::connect(&url_of(&name), options).await.unwrap();
         assert_eq!(postgres_contents(&name, &columns).await, before, "{}", fixture.display());

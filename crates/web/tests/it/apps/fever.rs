@@ -5,7 +5,16 @@ use serde_json::{Value, json};
 use super::filled::{Apps, fever_key, form, id, sorted, texts};
 use crate::{server::answer, world::rss};
 
-const EVERYWHERE: [&str; 6] = ["/fever", "/fever/", "/fever.php", "/fever.php/", "/api/fever.php", "/api/fever.php/"];
+const EVERYWHERE: [&str; 8] = [
+    "/fever",
+    "/fever/",
+    "/fever.php",
+    "/fever.php/",
+    "/api/fever.php",
+    "/api/fever.php/",
+    "//fever/",
+    "//api/fever.php",
+];
 
 fn ids(list: &Value) -> Vec<i64> {
     list.as_array().unwrap().iter().map(id).collect()

@@ -88,6 +88,9 @@ async fn s3_web_pages_of_other_sites_may_ask_with_a_key_of_their_own() {
         assert_eq!((feeds.status, feeds.header("access-control-allow-origin")), (200, "*"));
         let marked = from_page("PUT", "/v1/users/1/mark-all-as-read").header("x-auth-token", &apps.token);
         assert_eq!(answer(marked).await.status, 204);
+        let unknown = answer(from_page("GET", "/v1/nothing").header("x-auth-token", &apps.token)).await;
+        assert_eq!(unknown.header("access-control-allow-origin"), "*");
+        assert_eq!(refused(&unknown, 404), "resource not found");
         let with_cookie = answer(from_page("GET", "/v1/feeds").header("cookie", &apps.cookie)).await;
         assert_eq!((with_cookie.status, with_cookie.header("access-control-allow-origin")), (401, "*"));
     }

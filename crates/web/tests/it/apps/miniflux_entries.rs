@@ -6,6 +6,7 @@ use super::{
     filled::{Apps, id, refused, sorted, texts},
     greader::{App, READ, STARRED},
 };
+use crate::server::answer;
 
 const NONE: Value = Value::Null;
 
@@ -180,6 +181,10 @@ async fn s4_a_page_is_whole_however_long_its_texts_are() {
         assert!(bytes > domain::entry::PAGE_TEXT_BYTES_MAX, "{bytes}");
         let items = apps.fever("items&since_id=6").await;
         assert_eq!(items["items"].as_array().unwrap().len(), 5);
+        let atom = apps.server.request("GET", &format!("/reader/atom/feed%2F{}?n=100", added["feed_id"]));
+        let atom = answer(atom.header("authorization", format!("GoogleLogin auth={}", apps.token))).await;
+        assert_eq!((atom.status, atom.text.matches("<entry>").count()), (200, 5));
+        assert!(atom.text.ends_with("</entry></feed>"), "it ends once, after all of them");
     }
 }
 

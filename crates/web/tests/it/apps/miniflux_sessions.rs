@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::filled::{Apps, id, texts};
-use crate::server::answer;
+use crate::{accounts::PASSWORD, server::answer};
 
 const NONE: Value = Value::Null;
 
@@ -12,6 +12,9 @@ const NONE: Value = Value::Null;
 #[tokio::test]
 async fn s3_session_of_newsboat() {
     for apps in Apps::each().await {
+        // Told an address with a slash at its end, as its manual has it, it asks with two.
+        let request = apps.server.request("GET", "//v1/feeds").basic_auth("reader", Some(PASSWORD));
+        assert_eq!(answer(request).await.ok(200).as_array().unwrap().len(), 2);
         let categories = apps.v1_basic("GET", "/categories", &NONE).await.ok(200);
         let feeds = apps.v1_basic("GET", "/feeds", &NONE).await.ok(200);
         let mut seen = Vec::new();

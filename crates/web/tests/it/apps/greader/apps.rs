@@ -83,6 +83,7 @@ async fn s1_liferea() {
         let contents = app.call("POST", "/reader/api/0/stream/items/contents", Some(&body)).await.ok(200);
         assert_eq!(titles(&contents).len(), 3);
         assert!(contents["items"][0]["canonical"][0]["href"].is_string());
+        assert!(contents["items"][0]["updated"].as_i64() > Some(1_700_000_000), "it dates items by nothing else");
         app.auth = auth;
         let token = app.call("GET", "/reader/api/0/token", None).await.text;
         let item = app.long_id("Alpha 1").await.replace(':', "%3A").replace('/', "%2F");

@@ -15,7 +15,8 @@ async fn s1_login_gives_the_same_auth_each_time() {
     for reader in Reader::each().await {
         for secret in [PASSWORD, &reader.token] {
             let mut given = Vec::new();
-            for base in ["", "/greader", "/api/greader.php", "/api/greader.php/"] {
+            for base in ["", "/", "/greader", "//greader", "/api/greader.php", "/api/greader.php/", "//api/greader.php"]
+            {
                 let answer = log_in(&reader, base, "Reader", secret).await;
                 assert_eq!(answer.status, 200, "{base} {answer:?}");
                 let lines: Vec<_> = answer.text.lines().collect();

@@ -22,12 +22,11 @@ async fn s1_an_item_has_its_shape() {
         assert_eq!(contents["id"], format!("feed/{alpha}"));
         assert!(contents["continuation"].is_string());
         let item = &contents["items"][0];
-        let shape =
-            "id crawlTimeMsec timestampUsec published title canonical alternate categories origin summary enclosure";
+        let shape = "id crawlTimeMsec timestampUsec published updated title canonical alternate categories origin summary enclosure";
         assert_eq!(keys(item), fields(shape));
         assert_eq!(item["id"], app.id("Alpha 1").await);
         assert_eq!(item["title"], "Alpha 1");
-        assert_eq!(item["published"], 1_704_067_260);
+        assert_eq!((&item["published"], &item["updated"]), (&json!(1_704_067_260), &json!(1_704_067_260)));
         assert_eq!(item["crawlTimeMsec"].as_str().unwrap().len(), 13);
         assert_eq!(item["timestampUsec"].as_str().unwrap().len(), 16);
         assert_eq!(item["canonical"], json!([{ "href": "https://news.example/1" }]));

@@ -45,6 +45,23 @@ async fn s1_edit_tag_marks_by_ids_of_every_form() {
 }
 
 #[tokio::test]
+async fn s1_a_compressed_change_is_refused_and_not_taken_for_none() {
+    for reader in Reader::each().await {
+        reader.filled().await;
+        let app = App::with_token(&reader).await;
+        let refused = async |path: &str| {
+            let request = reader.server.request("POST", path).header("content-encoding", "gzip");
+            let request = request.header("authorization", format!("GoogleLogin auth={}", app.auth));
+            let request = request.header("content-type", "application/x-www-form-urlencoded");
+            answer(request.body(&b"\x1f\x8b\x08 not read"[..])).await.status
+        };
+        assert_eq!(refused("/reader/api/0/edit-tag").await, 415);
+        assert_eq!(refused("/accounts/ClientLogin").await, 415);
+        assert_eq!(reader.get("/api/counts").await["total"], 5);
+    }
+}
+
+#[tokio::test]
 async fn s1_a_label_without_items_makes_a_folder() {
     for reader in Reader::each().await {
         let app = App::with_token(&reader).await;
