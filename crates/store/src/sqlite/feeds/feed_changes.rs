@@ -73,14 +73,6 @@ fn keep(
     Ok(id)
 }
 
-/// Stores what was fetched of a feed that was not before, and has its followers. Whoever polls it just now has lost the lease.
-fn store_first(changes: &mut WriteTx<'_>, id: FeedId, feed: &mut NewFeed) -> Result<()> {
-    let now = changes.now();
-    let target = Target { feed_id: id.0, claimed_at: now, is_backlog: true, now, trace: None };
-    let change = FeedStateChange::of_new_feed(feed.next_check_in);
-    ingest::store_document(changes, target, change, &PushState::new(&feed.address.url), &mut feed.document).map(drop)
-}
-
 /// Keeps a feed that was not fetched yet, due at once, with its first follower.
 pub(crate) fn insert_followed(
     changes: &mut WriteTx<'_>,
@@ -114,6 +106,14 @@ fn insert(
         seed.push_enabled,
     );
     connection.prepare_cached(INSERT)?.query_row(row, |row| row.get(0)).map(FeedId)
+}
+
+/// Stores what was fetched of a feed that was not before, and has its followers. Whoever polls it just now has lost the lease.
+fn store_first(changes: &mut WriteTx<'_>, id: FeedId, feed: &mut NewFeed) -> Result<()> {
+    let now = changes.now();
+    let target = Target { feed_id: id.0, claimed_at: now, is_backlog: true, now, trace: None };
+    let change = FeedStateChange::of_new_feed(feed.next_check_in);
+    ingest::store_document(changes, target, change, &PushState::new(&feed.address.url), &mut feed.document).map(drop)
 }
 
 /// What cannot be done is found out before anything is changed.

@@ -78,7 +78,9 @@ async fn fill(harness: &Harness) {
     harness.log_in(session(1)).await;
     harness.store.create_token(harness.id(), token(2)).await.unwrap();
     icons::settle(harness, &IconLook::Found(icons::icon(1))).await;
-    let pruned = harness.add("https://e.org/pruned", vec![entry("pruned")]).await;
+    // One that the last document holds is kept, the other is only remembered.
+    let pruned = harness.add("https://e.org/pruned", vec![entry("pruned"), entry("kept")]).await;
+    harness.poll(pruned, vec![entry("kept")]).await;
     harness.store.mark_read(MarkRead { feed_id: Some(pruned), ..MarkRead::default() }).await.unwrap();
     harness.advance(Duration::from_secs(1)).await;
     assert!(harness.store.prune_entries(PRUNE_READ).await.unwrap() > 0);
