@@ -147,10 +147,16 @@ impl World {
     }
 }
 
+/// So many in a transaction: on a machine that is busy, PostgreSQL ends one that makes it wait for long.
+const IMPORTED_AT_ONCE: usize = 500;
+
 /// Takes in feeds that were never fetched, due at once.
 pub(crate) async fn import(store: &Arc<dyn Store>, urls: &[String]) -> Vec<FeedId> {
     let seed = |url: &String| FeedSeed::new(FeedAddress::parse(url).unwrap());
-    let outcomes = store.import_feeds(READER, urls.iter().map(seed).collect()).await.unwrap();
+    let mut outcomes = Vec::new();
+    for piece in urls.chunks(IMPORTED_AT_ONCE) {
+        outcomes.extend(store.import_feeds(READER, piece.iter().map(seed).collect()).await.unwrap());
+    }
     let id = |outcome| match outcome {
         ImportOutcome::Imported(id) => id,
         ImportOutcome::AlreadyThere(id) => panic!("the feed {id} is there"),
