@@ -16,6 +16,9 @@ const PUSHES: usize = 100;
 /// Between two pushes: entries that come together are shown together.
 const EVERY: Duration = Duration::from_millis(600);
 
+/// A page takes what was received a minute before it was opened for new, too: what was just filled in is to be older.
+const AFTER_FILLING: Duration = Duration::from_secs(61);
+
 const MS_MAX: f64 = 1_000.0;
 const MS_AIM: f64 = 100.0;
 const NO_CONTENT: u16 = 204;
@@ -76,6 +79,7 @@ pub(super) fn run(tally: &mut Tally, servers: [&Server; 2]) -> anyhow::Result<()
 }
 
 async fn measure(server: &Server) -> anyhow::Result<Latencies> {
+    tokio::time::sleep(AFTER_FILLING).await;
     let browser = Browser::start(WIDTH).await;
     browser.open(&server.url("/unread")).await;
     browser.ready().await;

@@ -5,7 +5,10 @@ use std::io::{BufRead, IsTerminal, Read, Write};
 
 use anyhow::{anyhow, bail};
 use domain::account::{PASSWORD_BYTES_MAX, check_password};
-use rustix::termios::{self, LocalModes, OptionalActions, Termios};
+use rustix::{
+    process::{self, Signal},
+    termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termios},
+};
 
 use super::account::PasswordSource;
 use crate::settings::{password_in, without_line_end};
@@ -37,29 +40,48 @@ fn ask_twice() -> anyhow::Result<String> {
 
 /// Asks for a line that is not shown.
 fn ask(what: &str) -> anyhow::Result<String> {
-    let (mut to, mut line) = (std::io::stderr(), String::new());
+    let mut to = std::io::stderr();
     // First: whoever sees the question may type already.
     let hidden = HiddenInput::begin()?;
     write!(to, "{what}")?;
     to.flush()?;
-    let read = std::io::stdin().lock().take(PASSWORD_BYTES_MAX as u64 + 2).read_line(&mut line);
+    let line = typed_line();
     drop(hidden);
     // The end of the line was not shown either.
     writeln!(to)?;
-    if read? == 0 {
+    let line = line?;
+    if line.ends_with(char::from(INTERRUPT)) {
+        // As if the terminal had told us.
+        process::kill_process(process::getpid(), Signal::INT)?;
+        bail!("interrupted: nothing was changed");
+    }
+    if line.is_empty() {
         bail!("no password was given: nothing was changed");
     }
     Ok(without_line_end(line))
 }
 
-/// A terminal that does not show what is typed, until this is dropped.
+/// A terminal gives one line at a time.
+fn typed_line() -> anyhow::Result<String> {
+    let mut stdin = std::io::stdin().lock();
+    let typed = stdin.fill_buf()?.to_vec();
+    stdin.consume(typed.len());
+    Ok(String::from_utf8(typed)?)
+}
+
+/// Ctrl-C.
+const INTERRUPT: u8 = 3;
+
+/// A terminal that does not show what is typed, until this is dropped. It sends no signals meanwhile, which would end the
+/// program and leave it so: Ctrl-C ends the line.
 struct HiddenInput(Termios);
 
 impl HiddenInput {
     fn begin() -> anyhow::Result<Self> {
         let shown = termios::tcgetattr(std::io::stdin())?;
         let mut hidden = shown.clone();
-        hidden.local_modes.remove(LocalModes::ECHO);
+        hidden.local_modes.remove(LocalModes::ECHO | LocalModes::ISIG);
+        hidden.special_codes[SpecialCodeIndex::VEOL] = INTERRUPT;
         termios::tcsetattr(std::io::stdin(), OptionalActions::Flush, &hidden)?;
         Ok(Self(shown))
     }

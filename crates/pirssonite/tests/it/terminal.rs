@@ -3,15 +3,15 @@
 
 use std::{
     fs::{File, OpenOptions},
-    io::Read,
-    os::unix::{ffi::OsStrExt, fs::OpenOptionsExt},
-    process::{Command, Stdio},
+    io::{Read, Write},
+    os::unix::{ffi::OsStrExt, fs::OpenOptionsExt, process::ExitStatusExt},
+    process::{Command, ExitStatus, Stdio},
 };
 
 use rustix::{
     fs::OFlags,
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
-    termios::{Winsize, tcsetwinsize},
+    termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize},
 };
 use testkit::{Page, Publisher};
 
@@ -20,8 +20,8 @@ use crate::{
     server::Data,
 };
 
-/// What a command prints on a terminal of so many columns.
-fn on_terminal(columns: u16, data: Data<'_>, arguments: &[&str]) -> String {
+/// A terminal of so many columns, and the end of it at which programs sit.
+fn terminal(columns: u16) -> (File, File) {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there are terminals");
     grantpt(&terminal).and_then(|()| unlockpt(&terminal)).expect("it is ours");
     let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
@@ -30,6 +30,12 @@ fn on_terminal(columns: u16, data: Data<'_>, arguments: &[&str]) -> String {
     let no_control = i32::try_from(OFlags::NOCTTY.bits()).expect("a flag is a small number");
     let path = std::ffi::OsStr::from_bytes(name.to_bytes());
     let screen = OpenOptions::new().read(true).write(true).custom_flags(no_control).open(path).expect("it opens");
+    (File::from(terminal), screen)
+}
+
+/// What a command prints on a terminal of so many columns.
+fn on_terminal(columns: u16, data: Data<'_>, arguments: &[&str]) -> String {
+    let (mut terminal, screen) = terminal(columns);
     let mut command = Command::new(env!("CARGO_BIN_EXE_pirssonite"));
     command.args(data.flags()).args(arguments).stdin(Stdio::null()).stdout(screen).stderr(Stdio::null());
     let mut child = command.spawn().expect("the program starts");
@@ -37,7 +43,7 @@ fn on_terminal(columns: u16, data: Data<'_>, arguments: &[&str]) -> String {
     drop(command);
     let mut seen = Vec::new();
     // Reading ends with an error when the program has ended.
-    let _ = File::from(terminal).read_to_end(&mut seen);
+    let _ = terminal.read_to_end(&mut seen);
     child.wait().expect("it ends");
     String::from_utf8(seen).expect("it speaks UTF-8").replace("\r\n", "\n")
 }
@@ -72,4 +78,46 @@ async fn u5_output_fits_terminal_and_is_whole_in_pipe() {
     assert!(ok(data, &["entries", "show", "1"]).lines().any(|line| line == text));
     let doctor = on_terminal(60, data, &["doctor", "--listen", "127.0.0.1:0"]);
     assert!(doctor.contains("\n                 "), "further lines stand below the first: {doctor}");
+}
+
+/// Types an answer to each question of a command; returns what was shown, how it ended, and whether the terminal shows
+/// again what is typed.
+fn answered(data: Data<'_>, arguments: &[&str], answers: &[(&str, &str)]) -> (String, ExitStatus, bool) {
+    let (mut terminal, screen) = terminal(80);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pirssonite"));
+    command.args(data.flags()).args(arguments).stdout(Stdio::null());
+    let mut child = command.stdin(screen.try_clone().unwrap()).stderr(screen).spawn().unwrap();
+    drop(command);
+    let mut seen = String::new();
+    for (question, answer) in answers {
+        let mut shown = [0; 256];
+        while !seen.ends_with(question) {
+            let count = terminal.read(&mut shown).expect("it asks");
+            seen.push_str(std::str::from_utf8(&shown[..count]).unwrap());
+        }
+        terminal.write_all(answer.as_bytes()).unwrap();
+    }
+    let ended = child.wait().unwrap();
+    let modes = tcgetattr(&terminal).unwrap().local_modes;
+    (seen, ended, modes.contains(LocalModes::ECHO | LocalModes::ISIG))
+}
+
+#[test]
+fn a1_password_is_asked_for_without_showing_it_and_ctrl_c_ends_that() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = made(folder.path());
+    let [first, again] = ["New password: ", "Once more: "];
+
+    let typed = [(first, "correct horse\n"), (again, "correct horse\n")];
+    let (seen, ended, is_shown) = answered(data, &["account", "add", "anna"], &typed);
+    assert!(ended.success() && is_shown, "{seen}");
+    assert!(!seen.contains("correct"), "{seen}");
+    assert!(ok(data, &["account", "list"]).contains("anna"));
+
+    for typed in [&[(first, "half a pass\u{3}")][..], &[(first, "correct horse\n"), (again, "\u{3}")]] {
+        let (seen, ended, is_shown) = answered(data, &["account", "add", "ben"], typed);
+        assert_eq!(ended.signal(), Some(2), "{seen}");
+        assert!(is_shown, "what is typed next is shown");
+    }
+    assert!(!ok(data, &["account", "list"]).contains("ben"));
 }

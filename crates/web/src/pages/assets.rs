@@ -15,6 +15,7 @@ use axum::{
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 use sha2::{Digest, Sha256};
@@ -66,6 +67,8 @@ pub(crate) struct Assets {
     pub(crate) entry_css: Asset,
     pub(crate) script: Asset,
     pub(crate) icon: Asset,
+    /// The same as an address that holds it: a browser asks twice for one that does not.
+    pub(crate) inline_icon: String,
     pub(crate) icon_192: Asset,
     pub(crate) icon_512: Asset,
     pub(crate) manifest: Asset,
@@ -85,6 +88,7 @@ pub(crate) static ASSETS: LazyLock<Assets> = LazyLock::new(|| {
         script: Asset::new("page.js", JS, joined(&MODULES).as_bytes()),
         manifest: Asset::new("manifest.webmanifest", "application/manifest+json", manifest.as_bytes()),
         icon,
+        inline_icon: format!("data:image/svg+xml;base64,{}", STANDARD.encode(super::ICON)),
         icon_192,
         icon_512,
     }
@@ -92,7 +96,7 @@ pub(crate) static ASSETS: LazyLock<Assets> = LazyLock::new(|| {
 
 impl Assets {
     fn all(&self) -> [&Asset; 7] {
-        let Self { page_css, entry_css, script, icon, icon_192, icon_512, manifest } = self;
+        let Self { page_css, entry_css, script, icon, icon_192, icon_512, manifest, inline_icon: _ } = self;
         [page_css, entry_css, script, icon, icon_192, icon_512, manifest]
     }
 }

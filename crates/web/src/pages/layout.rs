@@ -106,7 +106,7 @@ fn document(title: &str, attributes: &Attributes, body: &Markup) -> Markup {
                 meta name="theme-color" content="#f6f5f1" media="(prefers-color-scheme: light)";
                 meta name="theme-color" content="#161a18" media="(prefers-color-scheme: dark)";
                 title { (title) " · " (NAME) }
-                link rel="icon" href=(ASSETS.icon.path()) type="image/svg+xml";
+                link rel="icon" href=(ASSETS.inline_icon) type="image/svg+xml";
                 link rel="apple-touch-icon" href=(ASSETS.icon_192.path());
                 link rel="manifest" href=(ASSETS.manifest.path());
                 link rel="stylesheet" href=(ASSETS.page_css.path());

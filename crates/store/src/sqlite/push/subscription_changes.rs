@@ -60,7 +60,7 @@ pub(crate) fn change(
     let after = after.map(as_kept);
     match &after {
         Some(after) if *after == before => {}
-        Some(after) => subscription_rows::update(connection, after)?,
+        Some(after) => subscription_rows::update(connection, &before, after)?,
         None => subscription_rows::delete(connection, before.id)?,
     }
     follow_trust(connection, &before, after.as_ref())?;

@@ -35,29 +35,40 @@ pub(crate) fn insert(connection: &Connection, new: &Subscription, now: i64) -> R
     connection.prepare_cached(INSERT)?.execute(row).map(drop)
 }
 
-pub(crate) fn update(connection: &Connection, changed: &Subscription) -> Result<()> {
+/// Writes what has changed. This database writes an index of every column that is set anew, also if it is what it was: so
+/// those that indexes know are set only if they are not, and a renewal writes half as many pages.
+pub(crate) fn update(connection: &Connection, before: &Subscription, after: &Subscription) -> Result<()> {
     let row = params![
-        changed.id.0,
-        text(&changed.base_url),
-        changed.state.name(),
-        changed.is_current,
-        changed.lease_secs,
-        changed.expires_at.map(Timestamp::as_millisecond),
-        changed.activated_at.map(Timestamp::as_millisecond),
-        changed.verified_at.map(Timestamp::as_millisecond),
-        changed.asked.map(Mode::name),
-        changed.verify_by.map(Timestamp::as_millisecond),
-        changed.error_count,
-        optional(changed.last_error.as_ref()),
-        changed.last_push_at.map(Timestamp::as_millisecond),
-        u64_to_i64(changed.push_count),
-        u64_to_i64(changed.miss_count),
-        changed.misses_in_row,
-        secrets(&changed.secrets).map_err(unfit)?,
-        changed.next_step_at.map(Timestamp::as_millisecond),
-        changed.retry_at.map(Timestamp::as_millisecond),
+        after.id.0,
+        after.state.name(),
+        after.is_current,
+        after.expires_at.map(Timestamp::as_millisecond),
+        after.next_step_at.map(Timestamp::as_millisecond),
+        text(&after.base_url),
+        after.lease_secs,
+        after.activated_at.map(Timestamp::as_millisecond),
+        after.verified_at.map(Timestamp::as_millisecond),
+        after.asked.map(Mode::name),
+        after.verify_by.map(Timestamp::as_millisecond),
+        after.error_count,
+        optional(after.last_error.as_ref()),
+        after.last_push_at.map(Timestamp::as_millisecond),
+        u64_to_i64(after.push_count),
+        u64_to_i64(after.miss_count),
+        after.misses_in_row,
+        secrets(&after.secrets).map_err(unfit)?,
+        after.retry_at.map(Timestamp::as_millisecond),
     ];
-    connection.prepare_cached(UPDATE)?.execute(row).map(drop)
+    let is_known_to_an_index = [
+        (before.state != after.state, ", state = ?2"),
+        (before.is_current != after.is_current, ", is_current = ?3"),
+        (before.expires_at != after.expires_at, ", expires_at = ?4"),
+        (before.next_step_at != after.next_step_at, ", next_step_at = ?5"),
+    ];
+    let mut sql = UPDATE.to_owned();
+    sql.extend(is_known_to_an_index.iter().filter(|(has_changed, _)| *has_changed).map(|(_, set)| *set));
+    sql.push_str(" WHERE id = ?1");
+    connection.prepare_cached(&sql)?.execute(row).map(drop)
 }
 
 /// The same after a push, which changes little: the secrets only if the hub has taken up another.
