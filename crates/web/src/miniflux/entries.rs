@@ -64,7 +64,7 @@ async fn find(state: &AppState, actor: &Actor, list: ListQuery) -> Answer {
     };
     let total = total(state, actor, &query).await?;
     let ids = state.store().find_entries(account, &query, list.offset, list.limit).await?;
-    let views = EntryViews::of(&feeds, &Categories::of(folders, account), account);
+    let views = EntryViews::of(feeds, Categories::of(folders, account), account);
     let head = format!(r#"{{"total":{total},"entries":["#);
     Ok(EntryStream::new(state, account, ids, views, head, "]}").respond().await?)
 }
@@ -137,7 +137,7 @@ async fn one(
     let entry = state.store().entry(account, id).await?.filter(is_wanted).ok_or_else(Refused::none)?;
     let changed = state.store().changed_at(account, &[id]).await?.first().map(|(_, at)| *at);
     let feed: Vec<_> = state.store().feed(account, entry.feed_id).await?.into_iter().collect();
-    let views = EntryViews::of(&feed, &Categories::of(state.store().folders(account).await?, account), account);
+    let views = EntryViews::of(feed, Categories::of(state.store().folders(account).await?, account), account);
     Ok((status, Json(views.entry(&entry, changed))).into_response())
 }
 

@@ -1,6 +1,6 @@
 //! The shapes of Miniflux's answers. Fields of what there is not here are there and empty, because clients read them.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::OnceLock};
 
 use domain::{AccountId, Entry, EntryId, Feed, FeedId, File, Folder, FolderId};
 use jiff::Timestamp;
@@ -143,17 +143,24 @@ pub(super) fn user(actor: &Actor) -> Value {
     })
 }
 
-/// Entries as Miniflux shows them, each with its feed.
+/// Entries as Miniflux shows them, each with its feed. The view of a feed is made with its first entry: a page has entries of
+/// few.
 #[derive(Debug)]
 pub(super) struct EntryViews {
     account: AccountId,
-    feeds: HashMap<FeedId, Value>,
+    categories: Categories,
+    feeds: HashMap<FeedId, (Feed, OnceLock<Value>)>,
 }
 
 impl EntryViews {
-    pub(super) fn of(feeds: &[Feed], categories: &Categories, account: AccountId) -> Self {
-        let feeds = feeds.iter().map(|one| (one.id, feed(one, categories, account))).collect();
-        Self { account, feeds }
+    pub(super) fn of(feeds: Vec<Feed>, categories: Categories, account: AccountId) -> Self {
+        let feeds = feeds.into_iter().map(|one| (one.id, (one, OnceLock::new()))).collect();
+        Self { account, categories, feeds }
+    }
+
+    fn feed(&self, id: FeedId) -> Option<&Value> {
+        let (one, view) = self.feeds.get(&id)?;
+        Some(view.get_or_init(|| feed(one, &self.categories, self.account)))
     }
 
     pub(super) fn entry<'a>(&'a self, entry: &'a Entry, changed_at: Option<Timestamp>) -> EntryView<'a> {
@@ -176,7 +183,7 @@ impl EntryViews {
             starred: entry.is_starred,
             reading_time: reading_minutes(content),
             enclosures: enclosures(self.account, entry),
-            feed: self.feeds.get(&entry.feed_id),
+            feed: self.feed(entry.feed_id),
             tags: &entry.categories,
         }
     }

@@ -21,9 +21,9 @@ use crate::postgres::shared::values::millis;
 const WHOLE_EVERY_MIN: Duration = Duration::from_millis(250);
 const WHOLE_EVERY_MAX: Duration = Duration::from_mins(1);
 
-/// A whole scan is followed by so many times its duration without one: they cost 5 % of a core at most, unless one takes
-/// over three seconds.
-const WHOLE_PAUSE_FACTOR: u32 = 20;
+/// A whole scan is followed by so many times its duration without one: they cost 2 % of a core at most, unless one takes
+/// over a second.
+const WHOLE_PAUSE_FACTOR: u32 = 60;
 
 /// How far before the last row a scan begins when nothing else is known to wait: transactions commit a little later than
 /// the due times they write.
@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn whole_scans_cost_little() {
-        for (took, pause) in [(0, 250), (10, 250), (12, 250), (50, 1_000), (174, 3_480), (9_000, 60_000)] {
+        for (took, pause) in [(0, 250), (3, 250), (4, 250), (50, 3_000), (174, 10_440), (9_000, 60_000)] {
             let mut bounds = ClaimBounds::<()>::default();
             let timing = Timing { now_ms: NOW, took: Duration::from_millis(took) };
             bounds.claimed(&bounds.claim(), timing, []);
