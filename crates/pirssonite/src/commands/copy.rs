@@ -72,13 +72,7 @@ async fn undo(place: &Place) -> anyhow::Result<ExitCode> {
 /// The target, and what it is called without its password.
 fn target(text: &str) -> anyhow::Result<(Place, String)> {
     if text.starts_with("postgres://") || text.starts_with("postgresql://") {
-        let url = url::Url::parse(text).ok();
-        // With its port: the name also tells targets apart.
-        let name = url.and_then(|url| {
-            let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
-            Some(format!("PostgreSQL at {}{port}{}", url.host_str()?, url.path()))
-        });
-        return Ok((Place::Postgres(text.to_owned()), name.unwrap_or_else(|| "PostgreSQL".to_owned())));
+        return Ok((Place::Postgres(text.to_owned()), transfer::postgres_name(text)?));
     }
     // A mistyped address would become a folder, with the password in its name. So no more of it is shown either.
     if let Some((scheme, _)) = text.split_once("://") {
@@ -100,7 +94,10 @@ fn is_same(one: &Place, other: &Place) -> bool {
             let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
             real(one) == real(other)
         }
-        (Place::Postgres(one), Place::Postgres(other)) => one == other,
+        (Place::Postgres(one), Place::Postgres(other)) => {
+            // One that cannot be read is refused where it is opened.
+            transfer::postgres_name(one).is_ok_and(|one| transfer::postgres_name(other).is_ok_and(|other| one == other))
+        }
         _ => false,
     }
 }
@@ -127,13 +124,30 @@ mod tests {
 
     #[test]
     fn p4_targets_are_named_without_their_password() {
-        let (place, name) = target("postgres://u:secret@db.example:5433/reader?sslmode=require").unwrap();
-        assert!(matches!(place, Place::Postgres(_)));
-        assert_eq!(name, "PostgreSQL at db.example:5433/reader");
+        for (url, expected) in [
+            ("postgres://u:secret@db.example:5433/reader?sslmode=require", "PostgreSQL at db.example:5433/reader"),
+            ("postgres://u:secret@a:5441,b:5442/reader", "PostgreSQL at a:5441,b:5442/reader"),
+            ("postgresql:///reader?host=/run/postgresql&user=u", "PostgreSQL at /run/postgresql/reader"),
+            ("postgres://u:secret@[::1]:5433", "PostgreSQL at [::1]:5433/u"),
+        ] {
+            let (place, name) = target(url).unwrap();
+            assert!(matches!(place, Place::Postgres(_)));
+            assert_eq!(name, expected);
+        }
+        let refused = target("postgres://u:secret@h:port/d").err().unwrap().to_string();
+        assert!(!refused.contains("secret"), "{refused}");
         let (place, name) = target("/var/lib/reader").unwrap();
         assert!(matches!(place, Place::Sqlite(file) if file.ends_with("reader/pirssonite.db")));
         assert_eq!(name, "the folder /var/lib/reader");
         assert!(target("").is_err());
+    }
+
+    #[test]
+    fn p4_the_database_itself_is_known_however_it_is_written() {
+        let same = |one: &str, other: &str| is_same(&target(one).unwrap().0, &target(other).unwrap().0);
+        assert!(same("postgres://u:secret@h/d", "postgresql://u:secret@h:5432/d?sslmode=disable"));
+        assert!(!same("postgres://u@h/d", "postgres://u@h/other"));
+        assert!(!same("postgres://u@a:5441,b:5442/d", "postgres://u@a:5441,b:5443/d"));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::{io::IsTerminal, panic::AssertUnwindSafe, process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::Context;
-use domain::ports::Ids;
+use domain::ports::{Ids, Store};
 use engine::{Engine, system::SystemIds};
 use futures_util::FutureExt;
 use tokio::{
@@ -24,6 +24,9 @@ use crate::{
 /// How long the parts may take to end once they are told to.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How long those who were told that the database is waited for may take to hear it.
+const STARTING_SHUTDOWN_MAX: Duration = Duration::from_secs(1);
+
 /// Whatever is to be logged: at `debug` the client of PostgreSQL tells the values of every statement, secrets and what people
 /// read among them.
 const QUIET: &str = "tokio_postgres=info,tokio_postgres::query=info";
@@ -35,13 +38,20 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
     // First, so that a server that cannot be makes no folder and no database.
     let listener =
         TcpListener::bind(settings.listen).await.with_context(|| format!("cannot listen on {}", settings.listen))?;
-    let store = wiring::wait_for_store(settings).await?;
+    let stop = CancellationToken::new();
+    // Before the database is opened, which may take long: the first process of a container ignores what it does not handle.
+    tokio::spawn(stop_on_signal(stop.clone()));
+    let (listener, store) = tokio::select! {
+        opened = open_store_and_answer(settings, listener, stop.child_token()) => opened?,
+        () = stop.cancelled() => {
+            tracing::info!("stopped");
+            return Ok(ExitCode::SUCCESS);
+        }
+    };
     let telemetry = settings.otlp_endpoint.as_ref();
     let telemetry = telemetry.map(|endpoint| Telemetry::start(endpoint, &SystemIds.owner())).transpose()?;
     let tracer = telemetry.as_ref().map(|telemetry| Arc::clone(&telemetry.tracer));
     let engine = wiring::build_traced_engine(settings, store, Some(listener.local_addr()?), tracer)?;
-    let stop = CancellationToken::new();
-    tokio::spawn(stop_on_signal(stop.clone()));
     // Before there is anything to count.
     let metrics = web::install_metrics()?;
     if let Some(telemetry) = &telemetry {
@@ -52,6 +62,23 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
         telemetry.end().await;
     }
     ended
+}
+
+/// Waits for the database. Whoever asks meanwhile is told so, on the same listener, which is returned for the server itself.
+async fn open_store_and_answer(
+    settings: &Settings,
+    listener: TcpListener,
+    until_open: CancellationToken,
+) -> anyhow::Result<(TcpListener, Arc<dyn Store>)> {
+    let listener = listener.into_std()?;
+    let starting = TcpListener::from_std(listener.try_clone()?)?;
+    let limits = web::ServeLimits { shutdown_max: STARTING_SHUTDOWN_MAX, ..web::ServeLimits::default() };
+    let router = web::starting_router(env!("CARGO_PKG_VERSION"));
+    let answering = tokio::spawn(web::serve_within(starting, router, until_open.clone(), limits));
+    let opened = wiring::wait_for_store(settings).await;
+    until_open.cancel();
+    answering.await??;
+    Ok((TcpListener::from_std(listener)?, opened?))
 }
 
 /// Polls, delivers and answers until told to stop, or until a part of it ends by itself.

@@ -6,7 +6,10 @@ use reqwest::Method;
 use serde_json::json;
 use testkit::{FreshPostgres, Gate, Line, LineState, Page, Publisher, fresh_postgres};
 
-use crate::server::{Data, Server, client};
+use crate::{
+    program::Background,
+    server::{Data, Place, Server, ask, client},
+};
 
 /// How long it may take until it is noticed that the database is back.
 const BACK_MAX: Duration = Duration::from_mins(3);
@@ -115,17 +118,44 @@ async fn f5_u6_lost_database_is_survived_without_loss() {
 #[tokio::test(flavor = "multi_thread")]
 async fn p3_a_node_started_without_its_database_waits_for_it() {
     let (database, folder) = (fresh_postgres().await, tempfile::tempdir().unwrap());
-    let line = Line::to(database.url()).await;
+    let (line, place) = (Line::to(database.url()).await, Place::reserve());
     line.set(LineState::Cut);
-    let (url, place) = (line.url().to_owned(), folder.path().to_owned());
-    let started = tokio::task::spawn_blocking(move || Server::start(Data::Database(&url, &place), &[]));
+    let (url, data_dir, address) = (line.url().to_owned(), folder.path().to_owned(), place.address().to_string());
+    let started =
+        tokio::task::spawn_blocking(move || Server::start_on(&address, Data::Database(&url, &data_dir), &[]));
     line.refused_after(1).await;
+    let health = ask(&place.url(), Method::GET, "/healthz", None).await;
+    assert_eq!((health.0, &health.1["status"]), (200, &json!("starting")), "no watcher ends it");
+    for (method, path) in [(Method::GET, "/readyz"), (Method::GET, "/"), (Method::POST, "/api/websub/callback/token")] {
+        let (status, said) = ask(&place.url(), method, path, None).await;
+        assert_eq!((status, said["error"].is_string()), (503, true), "{path}: {said}");
+    }
     line.set(LineState::Up);
     let server = started.await.unwrap();
     assert!(server.log().contains("waiting for the database"), "{}", server.log());
     until(&server, "ready", async || is_ready(&server).await).await;
     let (status, log) = server.terminate();
     assert!(status.success(), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn p3_a_node_that_waits_for_its_database_ends_when_it_is_told_to() {
+    let (database, folder) = (fresh_postgres().await, tempfile::tempdir().unwrap());
+    let line = Line::to(database.url()).await;
+    line.set(LineState::Cut);
+    let ended = {
+        let (url, folder) = (line.url().to_owned(), folder.path().to_owned());
+        tokio::task::spawn_blocking(move || {
+            let data = Data::Database(&url, &folder);
+            let mut waiting = Background::start(data, &["serve", "--listen", "127.0.0.1:0"]);
+            waiting.says("waiting for the database");
+            waiting.interrupt();
+            waiting.end()
+        })
+    };
+    let (status, _, log) = ended.await.unwrap();
+    assert!(status.success(), "it ended by itself, and not by the signal: {status} {log}");
+    assert!(log.contains("stopped"), "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -58,6 +58,10 @@ impl Place {
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
 }
 
 /// A server that runs. Killed when it goes out of scope.

@@ -29,7 +29,7 @@ use self::{
     sqlite::SqliteDatabase,
     tables::{TABLES, Table},
 };
-use crate::OpenError;
+use crate::{OpenError, postgres::shared::connect::database_name};
 
 /// Batches that are under way from the source to the target.
 const BATCHES_WAITING_MAX: usize = 4;
@@ -169,6 +169,11 @@ async fn settle(source: &mut dyn Database, committed: Result<()>) -> Result<()> 
         source.forget_moved().await?;
     }
     committed
+}
+
+/// What a PostgreSQL database is called, without its password: a move goes on to that name alone.
+pub fn postgres_name(url: &str) -> Result<String> {
+    Ok(database_name(url)?)
 }
 
 /// When a database was last backed up, in milliseconds since 1970; also while a server uses it.

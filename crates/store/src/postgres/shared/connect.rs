@@ -23,7 +23,7 @@ use tokio_postgres::{
 use crate::OpenError;
 use crate::postgres::shared::{
     errors,
-    hosts::{Hosts, Made},
+    hosts::{self, Hosts, Made},
     lending::{Lending, Patience},
     read_only,
     tls::{self, TlsMode},
@@ -212,6 +212,14 @@ fn config(url: &str) -> Result<Config, OpenError> {
     let options = format!("{} {}", config.get_options().unwrap_or_default(), session_options());
     config.options(options.trim_start());
     Ok(config)
+}
+
+/// What a database is called, without whoever logs in there. The same name is the same database.
+pub(crate) fn database_name(url: &str) -> Result<String, OpenError> {
+    let config = config(url)?;
+    let hosts: Vec<_> = hosts::of(&config).iter().map(ToString::to_string).collect();
+    let database = config.get_dbname().or(config.get_user()).unwrap_or_default();
+    Ok(format!("PostgreSQL at {}/{database}", hosts.join(",")))
 }
 
 fn session_options() -> String {

@@ -1,7 +1,7 @@
 //! Databases of every released version, brought forward with their data (requirement P2).
 //!
-//! `tests/upgrades/` holds a small database of each version for each store: `VERSION.sqlite.db` and `VERSION.postgres.sql`.
-//! Those of this version are written, once, when it is released:
+//! `tests/upgrades/` holds a small database of each version for each store: `VERSION.sqlite.db` and `VERSION.postgres.sql`,
+//! and some of between two versions. Those of this version are written, once, when it is released:
 //!
 //! ```sh
 //! scripts/with-postgres cargo test -p store --test it upgrades::write_fixtures -- --ignored
@@ -59,6 +59,14 @@ fn fixtures(ending: &str) -> Vec<PathBuf> {
     files
 }
 
+/// Whether it is said to be of this version.
+fn is_of_this_version(fixture: &Path) -> bool {
+    fixture.file_name().is_some_and(|name| name.to_str().unwrap().starts_with(&format!("{VERSION}.")))
+}
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+const LAST_MIGRATION: &str = "SELECT max(version) FROM schema_migrations";
+
 /// A little of everything.
 async fn fill(harness: &Harness) {
     harness.webhook_like(NewWebhook { backlog: true, ..new_webhook("https://e.org/hook") }).await;
@@ -110,7 +118,7 @@ async fn write_fixtures() {
     std::fs::create_dir_all(folder()).unwrap();
     for (harness, ending) in [(Harness::sqlite().await, "sqlite.db"), (Harness::postgres().await, "postgres.sql")] {
         fill(&harness).await;
-        let file = folder().join(format!("{}.{ending}", env!("CARGO_PKG_VERSION")));
+        let file = folder().join(format!("{VERSION}.{ending}"));
         let _ = std::fs::remove_file(&file);
         harness.dump(&file);
     }
@@ -123,10 +131,17 @@ async fn p2_sqlite_databases_of_all_versions_are_brought_forward() {
     let own = temporary.path().join("own.db");
     harness.dump(&own);
     check_full(&sqlite_contents(&own, &sqlite_columns(&own)));
+    let last_migration = |file: &Path| {
+        let connection = rusqlite::Connection::open(file).unwrap();
+        connection.query_row(LAST_MIGRATION, [], |row| row.get::<_, i64>(0)).unwrap()
+    };
     for fixture in fixtures(".sqlite.db").into_iter().chain([own]) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("pirssonite.db");
         std::fs::copy(&fixture, &file).unwrap();
+        if is_of_this_version(&fixture) {
+            assert_eq!(last_migration(&file), last_migration(&own), "this version has another schema: write it anew");
+        }
         let columns = sqlite_columns(&file);
         let before = sqlite_contents(&file, &columns);
         let clock = Arc::new(SimulatedClock::default());
@@ -142,6 +157,7 @@ async fn p2_postgres_databases_of_all_versions_are_brought_forward() {
     fill(&harness).await;
     let own = temporary.path().join("own.sql");
     harness.dump(&own);
+    let mut of_this_version = None::<i64>;
     for fixture in fixtures(".postgres.sql").into_iter().chain([own.clone()]) {
         let name = empty_database().await;
         // It leaves the session in a state of its own.
@@ -150,6 +166,13 @@ async fn p2_postgres_databases_of_all_versions_are_brought_forward() {
         let before = postgres_contents(&name, &columns).await;
         if fixture == own {
             check_full(&before);
+        }
+        let last_migration = client(&name).await.query_one(LAST_MIGRATION, &[]).await.unwrap().get(0);
+        if is_of_this_version(&fixture) {
+            of_this_version = Some(last_migration);
+        } else if fixture == own {
+            let fixture = of_this_version.unwrap_or(last_migration);
+            assert_eq!(fixture, last_migration, "this version has another schema: write its fixture anew");
         }
         let options = PostgresOptions { pool_size: 2, connect_timeout: Duration::from_mins(1) };
         let store = PostgresStore::connect(&url_of(&name), options).await.unwrap();
