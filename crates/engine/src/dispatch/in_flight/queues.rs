@@ -15,7 +15,7 @@ use domain::{
 };
 use jiff::Timestamp;
 
-use super::webhook_queue::{InFlightCounts, WAITING_FOR_EACH, WebhookQueue};
+use super::webhook_queue::{InFlightCounts, WebhookQueue};
 
 /// Webhooks that are remembered although nothing goes to them.
 const IDLE_QUEUES_MAX: usize = 4096;
@@ -113,8 +113,7 @@ impl Queues {
         }
     }
 
-    /// What may still be held beyond one for each webhook: what can be sent, and what waits for its turn. Slow receivers
-    /// have as many of those as can be sent.
+    /// What may still be held beyond one for each webhook: twice what can be sent, and of that half by slow receivers.
     fn capacity(&self) -> Capacity {
         let slow_queues = self.by_webhook.values().filter(|queue| queue.is_slow_at_work()).count();
         let for_slow = self.places.saturating_sub(self.totals.shared_held_slow);
@@ -125,7 +124,7 @@ impl Queues {
     }
 
     fn shared_left(&self) -> u32 {
-        let held = ((1 + WAITING_FOR_EACH) * self.places).saturating_sub(self.totals.shared_held);
+        let held = (2 * self.places).saturating_sub(self.totals.shared_held);
         held.min((4 * self.places).max(UNMARKED_MIN).saturating_sub(self.totals.unmarked))
     }
 

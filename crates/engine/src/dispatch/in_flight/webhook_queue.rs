@@ -9,9 +9,6 @@ use jiff::{SignedDuration, Timestamp};
 /// removed, here or elsewhere.
 const REREAD_EVERY: SignedDuration = SignedDuration::from_millis(100);
 
-/// How many may wait for each that is sent at once.
-pub(super) const WAITING_FOR_EACH: u32 = 3;
-
 /// How much there is of what, of one queue or of all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct InFlightCounts {
@@ -152,10 +149,10 @@ impl WebhookQueue {
         self.is_slow && (self.may_have_more || !self.is_idle())
     }
 
-    /// So many times as many as are sent may wait, so that one can follow another while the next claim is on its way. Of a
-    /// slow receiver one is enough: what waits is renewed as long as it waits.
+    /// As many again may wait as are sent, so that one can follow another without a claim in between. Of a slow receiver
+    /// one is enough: what waits is renewed as long as it waits.
     fn waiting_max(&self) -> u32 {
-        if self.is_slow { 1 } else { WAITING_FOR_EACH * self.window.size() }
+        if self.is_slow { 1 } else { self.window.size() }
     }
 
     /// None while the store has to hear first what became of it.
