@@ -103,9 +103,9 @@ fn p4_backup_restore_and_copy_show_how_far_they_are() {
     let [backup, another, target] = [&backup, &another, &target].map(|path| path.to_str().unwrap());
     for (arguments, message) in [
         (&["backup", backup][..], "copying"),
-        (&["backup", backup, "--force"], "copying"),
-        (&["restore", backup, "--replace"], "checking"),
-        (&["copy", "--to", target], "copying"),
+        (&["backup", backup, "--force"][..], "copying"),
+        (&["restore", backup, "--replace"][..], "checking"),
+        (&["copy", "--to", target][..], "copying"),
     ] {
         let seen = shown_meanwhile(data, arguments);
         assert!(seen.contains(message) && seen.contains(['█', '░']), "{arguments:?}: {seen:?}");
