@@ -12,4 +12,4 @@ mod values;
 
 pub use open_error::OpenError;
 pub use postgres::{PostgresOptions, PostgresStore};
-pub use sqlite::{SqliteOptions, SqliteStore, Synchronous};
+pub use sqlite::{PagesCopied, SqliteOptions, SqliteStore, Synchronous};

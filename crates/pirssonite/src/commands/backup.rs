@@ -9,15 +9,16 @@ use std::{
 };
 
 use anyhow::{Context, anyhow, bail};
-use domain::ports::StoreError;
+use domain::ports::{StoreError, StoreResult};
 use engine::system::SystemClock;
+use indicatif::ProgressBar;
 use serde_json::json;
 use store::{
-    SqliteStore,
+    PagesCopied, SqliteStore,
     transfer::{self, Place, Purpose, Transfer},
 };
 
-use super::{copy, format_size, print_json, print_line, print_notice};
+use super::{copy, format_size, print_json, print_line, print_notice, progress_bar};
 use crate::{backend, settings::Settings, wiring};
 
 /// Where to.
@@ -74,9 +75,22 @@ async fn dump(from: Place, arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Copies a database that is a file, with a progress bar at a terminal.
+pub(super) fn copy_with_bar(database: &Path, to: &Path) -> StoreResult<()> {
+    let bar = progress_bar(0, "copying");
+    let copied = SqliteStore::copy_with_progress(database, to, &|pages| show(&bar, pages));
+    bar.finish_and_clear();
+    copied
+}
+
+pub(super) fn show(bar: &ProgressBar, pages: PagesCopied) {
+    bar.set_length(pages.all);
+    bar.set_position(pages.done);
+}
+
 fn copy_file(database: &Path, to: &Path) -> anyhow::Result<()> {
     let file = to.display().to_string();
-    SqliteStore::copy(database, to).map_err(|error| match error {
+    copy_with_bar(database, to).map_err(|error| match error {
         // It is the new file that cannot be, and not the store.
         StoreError::Failed(why) if why.starts_with(&file) => anyhow!(why),
         error => error.into(),

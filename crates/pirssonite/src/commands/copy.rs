@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
     backend::check_there(settings)?;
     let from = wiring::place(settings);
-    let Some(to) = &arguments.to else { return undo(&from).await };
+    let Some(to) = &arguments.to else { return undo(&from, arguments.json).await };
     let (to, name) = target(to)?;
     if is_same(&from, &to) {
         bail!("the target is the database itself: choose another");
@@ -63,9 +63,13 @@ fn show(bar: &ProgressBar, progress: Progress) {
     bar.set_message(progress.table);
 }
 
-async fn undo(place: &Place) -> anyhow::Result<ExitCode> {
+async fn undo(place: &Place, as_json: bool) -> anyhow::Result<ExitCode> {
     let was_moved = transfer::take_back(place).await?;
-    print_line(if was_moved { "the database can be used again" } else { "the database was not moved" })?;
+    if as_json {
+        print_json(&json!({ "wasMoved": was_moved }))?;
+    } else {
+        print_line(if was_moved { "the database can be used again" } else { "the database was not moved" })?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

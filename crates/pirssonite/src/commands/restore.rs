@@ -9,12 +9,10 @@ use std::{
 
 use anyhow::{Context, bail};
 use engine::system::SystemClock;
-use store::{
-    SqliteStore,
-    transfer::{self, Place, Purpose, Transfer},
-};
+use serde_json::json;
+use store::transfer::{self, Place, Purpose, Transfer};
 
-use super::{copy, print_line};
+use super::{backup, copy, print_json, print_line, progress_bar};
 use crate::{settings::Settings, wiring};
 
 /// The folder in the data folder in which a backup is brought up to date on its way to PostgreSQL, what it is called there,
@@ -32,6 +30,9 @@ pub(crate) struct Arguments {
     /// pirssonite.db.old.2).
     #[arg(long)]
     replace: bool,
+    /// Print what was restored, and where the database is kept that was there, as JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
@@ -47,12 +48,15 @@ fn into_folder(arguments: &Arguments, database: &Path) -> anyhow::Result<ExitCod
     if database.exists() && !arguments.replace {
         bail!("there is a database already, {}: --replace puts the backup into its place", database.display());
     }
-    let old = transfer::restore_file(&arguments.file, database, &SystemClock).context("not restored")?;
-    print_line(&format!("{} restored from {}", database.display(), arguments.file.display()))?;
-    if let Some(old) = old {
-        print_line(&format!("what was there is {} now", old.display()))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    let bar = progress_bar(0, "copying");
+    let restored = transfer::restore_file(&arguments.file, database, &SystemClock, &|pages| {
+        backup::show(&bar, pages);
+        if pages.done == pages.all {
+            bar.set_message("checking");
+        }
+    });
+    bar.finish_and_clear();
+    report(arguments, &database.display().to_string(), restored.context("not restored")?.as_deref())
 }
 
 async fn into_postgres(arguments: &Arguments, settings: &Settings, url: String) -> anyhow::Result<ExitCode> {
@@ -68,8 +72,24 @@ async fn into_postgres(arguments: &Arguments, settings: &Settings, url: String) 
     if is_new {
         let _ = fs::remove_dir(data);
     }
-    copy::report(&restored.context("not restored")?, false)?;
-    print_line(&format!("PostgreSQL restored from {}", arguments.file.display()))?;
+    let compared = restored.context("not restored")?;
+    if !arguments.json {
+        copy::report(&compared, false)?;
+    }
+    report(arguments, "PostgreSQL", None)
+}
+
+/// Says what was restored, and where the database is kept that was there.
+fn report(arguments: &Arguments, database: &str, old: Option<&Path>) -> anyhow::Result<ExitCode> {
+    let (file, old) = (arguments.file.display().to_string(), old.map(|old| old.display().to_string()));
+    if arguments.json {
+        print_json(&json!({ "database": database, "file": file, "old": old }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    print_line(&format!("{database} restored from {file}"))?;
+    if let Some(old) = old {
+        print_line(&format!("what was there is {old} now"))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -88,7 +108,7 @@ fn take(folder: &Path) -> anyhow::Result<File> {
 }
 
 async fn fill(arguments: &Arguments, url: String, file: &Path) -> anyhow::Result<Vec<transfer::TableReport>> {
-    SqliteStore::copy(&arguments.file, file).with_context(|| arguments.file.display().to_string())?;
+    backup::copy_with_bar(&arguments.file, file).with_context(|| arguments.file.display().to_string())?;
     let transfer = Transfer {
         from: Place::Sqlite(file.to_owned()),
         to: Place::Postgres(url),

@@ -161,6 +161,7 @@ async fn p4_everything_moves_to_postgres_and_back_and_is_delivered_once() {
     server.terminate();
 
     assert_eq!(stdout(&on(sqlite, &["copy", "--undo"])), "the database can be used again\n");
+    assert_eq!(json_of(sqlite, &["copy", "--undo", "--json"]), json!({ "wasMoved": false }));
     assert_eq!(json_of(sqlite, &["list", "--json"]).as_array().unwrap().len(), 2);
 }
 
@@ -209,13 +210,17 @@ async fn p4_postgres_backup_is_made_while_it_runs_and_restored_into_either_store
 
     let refused = stderr(&on(postgres, &["restore", file]));
     assert!(refused.contains("--replace"), "{refused}");
-    ok(postgres, &["restore", file, "--replace"]);
+    let said = ok(postgres, &["restore", file, "--replace"]);
+    assert!(said.ends_with(&format!("PostgreSQL restored from {file}\n")), "{said}");
+    let restored = json_of(postgres, &["restore", file, "--replace", "--json"]);
+    assert_eq!(restored, json!({ "database": "PostgreSQL", "file": file, "old": null }));
     let server = Server::start(postgres, &QUICK);
     assert_eq!(seen(&server).await, before);
     server.terminate();
 
     let other = tempfile::tempdir().unwrap();
-    ok(Data::Folder(other.path()), &["restore", file]);
+    let restored = json_of(Data::Folder(other.path()), &["restore", file, "--json"]);
+    assert_eq!(restored, json!({ "database": other.path().join("pirssonite.db"), "file": file, "old": null }));
     let server = Server::start(Data::Folder(other.path()), &[]);
     assert_eq!(seen(&server).await, before);
 }
@@ -254,4 +259,6 @@ async fn p4_sqlite_backup_is_restored_in_place() {
     let said = ok(data, &["restore", file, "--replace"]);
     assert!(said.contains("pirssonite.db.old.2"), "{said}");
     assert!(fs::read(data_folder.join("pirssonite.db.old")).unwrap() == first, "it is another");
+    let restored = json_of(data, &["restore", file, "--replace", "--json"]);
+    assert_eq!(restored["old"], json!(data_folder.join("pirssonite.db.old.3")));
 }

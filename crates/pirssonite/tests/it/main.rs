@@ -20,6 +20,7 @@ mod memory;
 mod metrics;
 mod names;
 mod open_files;
+mod packaging;
 mod parse;
 mod program;
 mod push;

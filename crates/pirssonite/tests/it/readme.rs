@@ -1,4 +1,4 @@
-//! That the first commands of the README work as typed (SPEC U5, U6).
+//! That the first commands of the README work as typed (requirements U5, U6).
 
 use std::{
     fs,

@@ -16,7 +16,7 @@ use rustix::{
 use testkit::{Page, Publisher};
 
 use crate::{
-    program::{made, ok},
+    program::{made, ok, on, stderr},
     server::Data,
 };
 
@@ -78,6 +78,40 @@ async fn u5_output_fits_terminal_and_is_whole_in_pipe() {
     assert!(ok(data, &["entries", "show", "1"]).lines().any(|line| line == text));
     let doctor = on_terminal(60, data, &["doctor", "--listen", "127.0.0.1:0"]);
     assert!(doctor.contains("\n                 "), "further lines stand below the first: {doctor}");
+}
+
+/// What a command shows on standard error to whoever waits for it at a terminal.
+fn shown_meanwhile(data: Data<'_>, arguments: &[&str]) -> String {
+    let (mut terminal, screen) = terminal(80);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pirssonite"));
+    // On a terminal that cannot move its cursor there are no bars.
+    command.args(data.flags()).args(arguments).env("TERM", "xterm");
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(screen).spawn().expect("it starts");
+    drop(command);
+    let mut seen = Vec::new();
+    let _ = terminal.read_to_end(&mut seen);
+    let seen = String::from_utf8(seen).expect("it speaks UTF-8");
+    assert!(child.wait().expect("it ends").success(), "{arguments:?}: {seen}");
+    seen
+}
+
+#[test]
+fn p4_backup_restore_and_copy_show_how_far_they_are() {
+    let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let data = made(folder.path());
+    let [backup, another, target] = ["backup.db", "another.db", "target"].map(|name| elsewhere.path().join(name));
+    let [backup, another, target] = [&backup, &another, &target].map(|path| path.to_str().unwrap());
+    for (arguments, message) in [
+        (&["backup", backup][..], "copying"),
+        (&["backup", backup, "--force"][..], "copying"),
+        (&["restore", backup, "--replace"][..], "checking"),
+        (&["copy", "--to", target][..], "copying"),
+    ] {
+        let seen = shown_meanwhile(data, arguments);
+        assert!(seen.contains(message) && seen.contains(['█', '░']), "{arguments:?}: {seen:?}");
+    }
+    ok(data, &["copy", "--undo"]);
+    assert_eq!(stderr(&on(data, &["backup", another])), "", "nobody waits at a pipe");
 }
 
 /// Types an answer to each question of a command; returns what was shown, how it ended, and whether the terminal shows

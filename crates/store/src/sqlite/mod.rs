@@ -22,6 +22,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use domain::ports::{Clock, Store, StoreResult};
 
+pub use self::shared::backup::PagesCopied;
 use self::shared::{
     checkpointer::Checkpointer,
     queue::Priority,
@@ -103,7 +104,12 @@ impl SqliteStore {
 
     /// Writes a copy of the database in a data folder into a new file, also while a process has it.
     pub fn copy(folder_or_file: &Path, file: &Path) -> StoreResult<()> {
-        shared::backup::copy(&shared::files::database(folder_or_file), file)
+        Self::copy_with_progress(folder_or_file, file, &|_| {})
+    }
+
+    /// The same, and tells how far it is.
+    pub fn copy_with_progress(folder_or_file: &Path, file: &Path, progress: &dyn Fn(PagesCopied)) -> StoreResult<()> {
+        shared::backup::copy(&shared::files::database(folder_or_file), file, progress)
     }
 
     /// Transactions committed since it was opened: many writes share one.

@@ -29,7 +29,7 @@ use self::{
     sqlite::SqliteDatabase,
     tables::{TABLES, Table},
 };
-use crate::{OpenError, postgres::shared::connect::database_name};
+use crate::{OpenError, PagesCopied, postgres::shared::connect::database_name};
 
 /// Batches that are under way from the source to the target.
 const BATCHES_WAITING_MAX: usize = 4;
@@ -206,9 +206,15 @@ pub fn check_backup(file: &std::path::Path) -> Result<()> {
 }
 
 /// Puts a backup into the place of the database of a data folder, which nobody may use meanwhile. What was there is kept
-/// beside it, under the name that is returned.
-pub fn restore_file(backup: &std::path::Path, file: &std::path::Path, clock: &dyn Clock) -> Result<Option<PathBuf>> {
-    sqlite::restore(backup, file, clock)
+/// beside it, under the name that is returned. How far it is told while it is copied; then it is looked over and brought up
+/// to date.
+pub fn restore_file(
+    backup: &std::path::Path,
+    file: &std::path::Path,
+    clock: &dyn Clock,
+    progress: &dyn Fn(PagesCopied),
+) -> Result<Option<PathBuf>> {
+    sqlite::restore(backup, file, clock, progress)
 }
 
 struct Counter<'a> {

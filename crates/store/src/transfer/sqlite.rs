@@ -19,7 +19,7 @@ use super::{
 };
 use crate::OpenError;
 use crate::sqlite::{
-    SqliteOptions, SqliteStore,
+    PagesCopied, SqliteOptions, SqliteStore,
     search::search_index,
     shared::{connection, files, maintenance, migrate},
 };
@@ -237,21 +237,27 @@ pub(crate) fn check_backup(backup: &Path) -> Result<()> {
 }
 
 /// A backup in the place of a folder's database: first a copy of it, brought up to date and looked over.
-pub(crate) fn restore(backup: &Path, file: &Path, clock: &dyn Clock) -> Result<Option<PathBuf>> {
+pub(crate) fn restore(
+    backup: &Path,
+    file: &Path,
+    clock: &dyn Clock,
+    progress: &dyn Fn(PagesCopied),
+) -> Result<Option<PathBuf>> {
     let _lock = files::lock_folder_of(file)?;
     let new = with_ending(file, NEW);
     remove_with_log(&new);
-    let restored = restore_to(backup, &new, clock).and_then(|()| take_place(&new, file));
+    let restored = restore_to(backup, &new, clock, progress).and_then(|()| take_place(&new, file));
     if restored.is_err() {
         remove_with_log(&new);
     }
     restored
 }
 
-fn restore_to(backup: &Path, new: &Path, clock: &dyn Clock) -> Result<()> {
+fn restore_to(backup: &Path, new: &Path, clock: &dyn Clock, progress: &dyn Fn(PagesCopied)) -> Result<()> {
     let unreadable = |error: String| TransferError::Refused(format!("{}: {error}", backup.display()));
     check_backup(backup)?;
-    SqliteStore::copy(backup, new).map_err(|error| unreadable(error.to_string()))?;
+    let copied = SqliteStore::copy_with_progress(backup, new, progress);
+    copied.map_err(|error| unreadable(error.to_string()))?;
     let mut connection = connection::writer(new, &SqliteOptions::default())?;
     check_whole(&connection).map_err(|problem| unreadable(format!("it is damaged: {problem}")))?;
     migrate::migrate(&mut connection, clock)?;
