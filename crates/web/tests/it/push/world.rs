@@ -77,7 +77,7 @@ fn with_pushes(per_minute: u32) -> WebSettings {
 
 async fn each_of(settings: PushSettings, web: WebSettings, limits: ServeLimits) -> Vec<World> {
     // On a busy machine the store takes its time.
-    let settings = PushSettings { store_timeout: Duration::from_mins(3), ..settings };
+    let settings = PushSettings { answer_timeout: Duration::from_mins(3), ..settings };
     let sqlite = Database::Sqlite(testkit::fresh_sqlite().await);
     let postgres = Database::Postgres(testkit::fresh_postgres().await);
     vec![
