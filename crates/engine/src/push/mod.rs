@@ -70,7 +70,8 @@ pub(crate) struct Pusher {
     held: std::sync::Mutex<HashMap<String, usize>>,
     /// Pushes without a token, which may be anybody's, are worked on one at a time.
     tokenless: Semaphore,
-    poll_throttle: PollThrottle,
+    unsigned_polls: PollThrottle,
+    unread_polls: PollThrottle,
     skipped_hubs: SkippedHubs,
     /// Looks at tokens, pushes and changes of subscriptions: those that come together go to the store together.
     targets: Arc<Coalescer<Targets>>,
@@ -92,7 +93,8 @@ impl Pusher {
             hubs: Hosts::new(context.settings().push.hub_concurrency),
             held: std::sync::Mutex::default(),
             tokenless: Semaphore::new(1),
-            poll_throttle: PollThrottle::default(),
+            unsigned_polls: PollThrottle::unsigned(),
+            unread_polls: PollThrottle::unread(context.settings().push.poll_after_thin),
             skipped_hubs: SkippedHubs::default(),
             targets: Coalescer::new(Targets(store())),
             pushes: Coalescer::new(Pushes(store())),

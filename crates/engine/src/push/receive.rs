@@ -290,11 +290,12 @@ async fn poll_soon(pusher: &Pusher, feed: FeedId, time: &mut TimeLeft) -> StoreR
 /// because it is not certain that it is the hub.
 async fn poll_for_certainty(pusher: &Pusher, target: &PushTarget, time: &mut TimeLeft) -> StoreResult<()> {
     let Some(feed) = target.subscription.feed_id else { return Ok(()) };
-    let allows = pusher.poll_throttle.allows(feed, pusher.context.now());
+    let allows = pusher.unsigned_polls.allows(feed, pusher.context.now());
     if allows { poll_soon(pusher, feed, time).await } else { Ok(()) }
 }
 
-/// Notes that a push was not read; its feed is polled instead.
+/// Notes that a push was not read; its feed is polled instead. Those that come before that poll begins cost the
+/// store nothing, and the log no warning.
 pub(crate) async fn refuse(
     pusher: &Pusher,
     recipient: &Recipient,
@@ -303,8 +304,16 @@ pub(crate) async fn refuse(
 ) -> StoreResult<()> {
     measure::push_refused(why);
     let Some(feed_id) = recipient.feed_id() else { return Ok(()) };
+    if !pusher.unread_polls.allows(feed_id, pusher.context.now()) {
+        tracing::debug!(feed_id = feed_id.0, reason = why, "push refused");
+        return Ok(());
+    }
     tracing::warn!(feed_id = feed_id.0, reason = why, "push refused");
-    poll_soon(pusher, feed_id, time).await
+    let asked = poll_soon(pusher, feed_id, time).await;
+    if asked.is_err() {
+        pusher.unread_polls.forget(feed_id);
+    }
+    asked
 }
 
 /// The secret that a push is signed with. Over the raw bytes, before anything else looks at them.

@@ -1,7 +1,10 @@
 //! What strangers do at the callback, and that no hub suffers from it.
 
+use std::time::Duration;
+
 use domain::push::SubscriptionState;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde_json::Value;
 use testkit::{Behaviour, HubPush, Verify};
 use web::{ServeLimits, WebSettings};
 
@@ -188,6 +191,35 @@ async fn w3_u8_strangers_fill_no_log() {
             let lines = crate::observed::logged(&id);
             assert!(!lines.is_empty(), "{method} {url}");
             assert_eq!(lines.iter().any(|line| line["level"] != "DEBUG"), is_logged, "{method} {url}: {lines:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn w5_u8_refused_pushes_fill_no_log() {
+    crate::observed::log();
+    for (place, world) in each_with_few_pushes().await.into_iter().enumerate() {
+        world.subscribe("/f").await;
+        let callback = world.held("/f").await.callback;
+        for turn in 0..2 {
+            let (mut refused, mut warnings) = (0, 0);
+            // The minute in which they are counted is a real one: on a slow machine it takes more until there are too many.
+            for step in 0..1000 {
+                let id = format!("refused-{place}-{turn}-{step}");
+                let request = reqwest::Client::new().post(&callback).header("x-request-id", &id);
+                if crate::server::answer(request).await.status == 429 {
+                    let is_warning =
+                        |line: &&Value| line["level"] == "WARN" && line["fields"]["reason"] == "too_many";
+                    warnings += crate::observed::logged(&id).iter().filter(is_warning).count();
+                    refused += 1;
+                }
+                if refused == 20 {
+                    break;
+                }
+            }
+            assert_eq!((refused, warnings), (20, 1), "in turn {turn}");
+            // The poll that was asked for is due: what is refused now needs another.
+            world.advance(Duration::from_secs(10)).await;
         }
     }
 }
