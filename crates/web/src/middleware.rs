@@ -209,7 +209,7 @@ mod tests {
     use std::pin::pin;
 
     use engine::PushSettings;
-    use tokio::sync::Semaphore;
+    use tokio::{sync::Semaphore, time::sleep};
 
     use super::*;
 
@@ -230,6 +230,6 @@ mod tests {
         // The next wait has no more than what the first has left.
         assert!(wait_for_turn(&mut time, places.acquire()).await.is_none());
         assert_eq!(begun.elapsed().as_secs(), 4);
-        assert_eq!(time.wait(tokio::time::sleep(STORE_TIME_MIN / 2)).await, Some(()), "the store has its time");
+        assert_eq!(time.wait(sleep(STORE_TIME_MIN / 2)).await, Some(()), "the store has its time");
     }
 }
