@@ -34,7 +34,7 @@ use crate::{
     pictures::{PictureSettings, Pictures},
     poll::{self, Outage, Poller},
     prune,
-    push::{self, PushAnswer, PushRequest, Pusher, Recipient, RenewSummary, Verification, VerifyAnswer},
+    push::{self, PushAnswer, PushRequest, Pusher, Recipient, RenewSummary, TimeLeft, Verification, VerifyAnswer},
     settings::Deps,
 };
 
@@ -234,6 +234,11 @@ impl Engine {
         push::renew_expiring(&self.pusher).await
     }
 
+    /// How long a call of a hub may wait that has just come in. One call takes the same through all its steps below.
+    pub fn time_for_hub(&self) -> TimeLeft {
+        TimeLeft::new(self.context.settings().push.answer_timeout)
+    }
+
     /// Answers a hub that asks whether something is wanted. `admits` is asked whether one more question may come for
     /// this subscription, or for none where the token names none.
     pub async fn verify(
@@ -241,35 +246,55 @@ impl Engine {
         token: Option<&str>,
         asked: Verification,
         admits: &(dyn Fn(Option<SubscriptionId>) -> bool + Sync),
+        time: &mut TimeLeft,
     ) -> StoreResult<VerifyAnswer> {
-        push::verify(&self.pusher, token, asked, admits).await
+        push::verify(&self.pusher, token, asked, admits, time).await
     }
 
     /// For whom a push with this token is, before anything of it is read; an answer if for nobody.
-    pub async fn recipient(&self, token: &str) -> StoreResult<Result<Recipient, PushAnswer>> {
-        push::recipient(&self.pusher, token).await
+    pub async fn recipient(&self, token: &str, time: &mut TimeLeft) -> StoreResult<Result<Recipient, PushAnswer>> {
+        push::recipient(&self.pusher, token, time).await
     }
 
     /// For whom a push without a token is, as far as its address and its headers say; an answer if for nobody. Of this
     /// the body is not looked at, and should be empty.
-    pub async fn recipient_by_topic(&self, head: &PushRequest) -> StoreResult<Result<Recipient, PushAnswer>> {
-        push::recipient_by_topic(&self.pusher, head).await
+    pub async fn recipient_by_topic(
+        &self,
+        head: &PushRequest,
+        time: &mut TimeLeft,
+    ) -> StoreResult<Result<Recipient, PushAnswer>> {
+        push::recipient_by_topic(&self.pusher, head, time).await
     }
 
     /// The answer to a push with a token whose headers show already that it is not signed as it must be. Of this the body
     /// is not looked at, and should be empty.
-    pub async fn refuse_unsigned(&self, recipient: &Recipient, head: &PushRequest) -> StoreResult<Option<PushAnswer>> {
-        push::refuse_unsigned(&self.pusher, recipient, head).await
+    pub async fn refuse_unsigned(
+        &self,
+        recipient: &Recipient,
+        head: &PushRequest,
+        time: &mut TimeLeft,
+    ) -> StoreResult<Option<PushAnswer>> {
+        push::refuse_unsigned(&self.pusher, recipient, head, time).await
     }
 
     /// Takes a push: it is stored when this returns.
-    pub async fn receive(&self, recipient: Recipient, request: PushRequest) -> StoreResult<PushAnswer> {
-        push::receive(&self.pusher, recipient, request).await
+    pub async fn receive(
+        &self,
+        recipient: Recipient,
+        request: PushRequest,
+        time: TimeLeft,
+    ) -> StoreResult<PushAnswer> {
+        push::receive(&self.pusher, recipient, request, time).await
     }
 
     /// A push could not be read, because it is too large or there are too many: its feed is polled soon.
-    pub async fn refuse_push(&self, recipient: &Recipient, why: &'static str) -> StoreResult<()> {
-        push::refuse(&self.pusher, recipient, why).await
+    pub async fn refuse_push(
+        &self,
+        recipient: &Recipient,
+        why: &'static str,
+        time: &mut TimeLeft,
+    ) -> StoreResult<()> {
+        push::refuse(&self.pusher, recipient, why, time).await
     }
 
     /// Where hubs reach us; without it push is off.

@@ -52,7 +52,7 @@ pub use opml::OpmlError;
 pub use pictures::{NoPicture, Picture, PictureSettings, Pictures};
 pub use poll::Outage;
 pub use push::{
-    PushAnswer, PushRequest, Recipient, RenewResult, RenewStatus, RenewSummary, Verification, VerifyAnswer,
+    PushAnswer, PushRequest, Recipient, RenewResult, RenewStatus, RenewSummary, TimeLeft, Verification, VerifyAnswer,
 };
 pub use settings::{DeliverySettings, Deps, EngineSettings, PushSettings};
 pub use system::{SystemClock, SystemIds};

@@ -232,6 +232,7 @@ fn push_outcome(answer: &PushAnswer) -> &'static str {
         PushAnswer::NoFeed => "no_feed",
         PushAnswer::Unsigned(_) => "unsigned",
         PushAnswer::NotAFeed(_) => "not_a_feed",
+        PushAnswer::TooMany => "too_many",
     }
 }
 

@@ -136,8 +136,8 @@ pub struct PushSettings {
     pub verify_wait: Duration,
     /// A feed whose push had less than the feed is polled after this.
     pub poll_after_thin: Duration,
-    /// How long a hub that calls us waits for the store before it is told to come again.
-    pub store_timeout: Duration,
+    /// How long a hub that calls us waits, for its turn and the store together, before it is told to come again.
+    pub answer_timeout: Duration,
 }
 
 impl Default for PushSettings {
@@ -159,7 +159,7 @@ impl Default for PushSettings {
             verify_wait: Duration::from_secs(10),
             poll_after_thin: Duration::from_secs(10),
             // It is told so within five seconds.
-            store_timeout: Duration::from_millis(4500),
+            answer_timeout: Duration::from_millis(4500),
         }
     }
 }

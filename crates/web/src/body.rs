@@ -22,12 +22,6 @@ use crate::{
     idle::Connection,
 };
 
-/// Of a body that is refused, so much is read and thrown away: a client that is still sending when the connection
-/// closes never sees why.
-const DRAIN_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// And for so long.
-const DRAIN_TIME_MAX: Duration = Duration::from_secs(10);
-
 /// Bytes that are counted as one: a semaphore has not as many permits as there may be bytes.
 const UNIT_BYTES: usize = 1024;
 
@@ -128,8 +122,15 @@ impl SharedBody {
         act(&mut self.read.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Reads and throws away what is left of a body that was refused, so that its client gets to read why.
-    pub(crate) async fn drain_if_refused(self, expects_continue: bool, status: StatusCode) {
+    /// Reads and throws away what is left of a body that was refused, so that its client gets to read why: a client that is
+    /// still sending when the connection closes never sees that. No more than so many bytes, and no longer than this.
+    pub(crate) async fn drain_if_refused(
+        self,
+        expects_continue: bool,
+        status: StatusCode,
+        bytes_max: u64,
+        time_max: Duration,
+    ) {
         let is_refused = status.is_client_error() || status.is_server_error();
         // Who was too slow once is not waited for again.
         if !is_refused || status == StatusCode::REQUEST_TIMEOUT || self.is_end_stream() {
@@ -137,10 +138,10 @@ impl SharedBody {
         }
         // Who waits to be asked for the body is answered at once, and need not send it.
         let is_begun = self.with(|read| read.is_begun);
-        if (is_begun || !expects_continue) && self.size_hint().lower() <= DRAIN_BYTES_MAX {
+        if (is_begun || !expects_continue) && self.size_hint().lower() <= bytes_max {
             // Whether it ends in time or not, the answer is the same.
             let stream = Body::new(self).into_data_stream();
-            let _ = tokio::time::timeout(DRAIN_TIME_MAX, drain(stream)).await;
+            let _ = tokio::time::timeout(time_max, drain(stream, bytes_max)).await;
         }
     }
 }
@@ -150,8 +151,8 @@ pub(crate) fn expects_continue(headers: &HeaderMap) -> bool {
     headers.get(header::EXPECT).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
 }
 
-async fn drain(mut stream: BodyDataStream) {
-    let mut left = DRAIN_BYTES_MAX;
+async fn drain(mut stream: BodyDataStream, bytes_max: u64) {
+    let mut left = bytes_max;
     while let Some(Ok(chunk)) = stream.next().await {
         left = left.saturating_sub(chunk.len() as u64);
         if left == 0 {

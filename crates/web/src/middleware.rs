@@ -13,11 +13,9 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use engine::TimeLeft;
 use futures_util::FutureExt;
-use tokio::{
-    sync::{Semaphore, SemaphorePermit},
-    time::Instant,
-};
+use tokio::time::Instant;
 use tracing::{Instrument, Span};
 
 use crate::{
@@ -34,8 +32,10 @@ use crate::{
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Bytes of an id that a client gives; a longer one is replaced.
 const REQUEST_ID_BYTES_MAX: usize = 128;
-/// How long a call of a hub waits for its place: it is told 503 within the five seconds that it may expect.
-pub(crate) const CALLBACK_WAIT_MAX: Duration = Duration::from_secs(4);
+/// How long a call of a hub waits for its place, and for its turn to be read, at most.
+const TURN_WAIT_MAX: Duration = Duration::from_secs(4);
+/// So much of its time is left for the store when it has waited for these.
+const STORE_TIME_MIN: Duration = Duration::from_millis(500);
 /// What stands for the path of requests to none of ours.
 const NO_ROUTE: &str = "unmatched";
 /// In the log, the status of a request whose client went away before the answer.
@@ -147,17 +147,23 @@ fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
 /// Refuses what is not addressed to us, and what a foreign web page asks for; answers so many of the other requests at once
 /// and no more, pages too: there are more connections than all of them take, so that hubs and probes always get one. Hubs
 /// have places of their own, which neither users nor strangers take, and wait for one: a hub that was asked to renew
-/// thousands of subscriptions verifies them faster than they can be stored, and few ask twice.
-async fn admit(state: &AppState, request: Request, next: Next) -> ApiResult<Response> {
+/// thousands of subscriptions verifies them faster than they can be stored, and few ask twice. What they have waited is not
+/// left for the store.
+async fn admit(state: &AppState, mut request: Request, next: Next) -> ApiResult<Response> {
     origin::check(request.method(), request.uri(), request.headers(), &state.settings)?;
-    let path = request.uri().path();
-    let permit = match path.strip_prefix(CALLBACK_PREFIX) {
+    let (path, mut time) = (request.uri().path(), state.engine.time_for_hub());
+    let callback = path.strip_prefix(CALLBACK_PREFIX);
+    let is_callback = callback.is_some();
+    let permit = match callback {
         Some("" | "/") => state.tokenless.try_acquire().ok(),
-        Some(_) => permit_in_time(&state.callbacks).await,
+        Some(_) => wait_for_turn(&mut time, state.callbacks.acquire()).await.and_then(Result::ok),
         None => state.requests.try_acquire().ok(),
     };
     if permit.is_none() && !is_always_answered(path) {
         return Ok(pages::refuse(&request, ApiError::Unavailable("too many requests at once; try again later")));
+    }
+    if is_callback {
+        request.extensions_mut().insert(time);
     }
     Ok(auth::require(state, request, next).await)
 }
@@ -168,8 +174,9 @@ fn is_always_answered(path: &str) -> bool {
     PROBES.contains(&path) || path.starts_with(ASSETS_PREFIX) || matches!(path, "/favicon.ico" | "/robots.txt")
 }
 
-async fn permit_in_time(limit: &Semaphore) -> Option<SemaphorePermit<'_>> {
-    tokio::time::timeout(CALLBACK_WAIT_MAX, limit.acquire()).await.ok()?.ok()
+/// Waits until others make room for the call of a hub.
+pub(crate) async fn wait_for_turn<T>(time: &mut TimeLeft, turn: impl Future<Output = T>) -> Option<T> {
+    time.wait_leaving(STORE_TIME_MIN, tokio::time::timeout(TURN_WAIT_MAX, turn)).await?.ok()
 }
 
 /// Gives the call of a hub so much time and no more. Refuses `HEAD`, which would be answered as `GET` is: what a hub asks
@@ -199,17 +206,30 @@ pub(crate) async fn time_limit(State(limit): State<Duration>, request: Request, 
 
 #[cfg(test)]
 mod tests {
-    use std::{pin::pin, sync::Arc};
+    use std::pin::pin;
+
+    use engine::PushSettings;
+    use tokio::{sync::Semaphore, time::sleep};
 
     use super::*;
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn w7_callbacks_wait_for_a_place() {
-        let places = Arc::new(Semaphore::new(1));
-        let taken = Arc::clone(&places).try_acquire_owned().unwrap();
-        let mut waiting = pin!(permit_in_time(&places));
-        assert!(futures_util::poll!(&mut waiting).is_pending(), "it is not refused");
-        drop(taken);
-        assert!(waiting.await.is_some());
+        let (places, mut time) = (Semaphore::new(1), TimeLeft::new(PushSettings::default().answer_timeout));
+        let taken = places.try_acquire().unwrap();
+        {
+            let mut waiting = pin!(wait_for_turn(&mut time, places.acquire()));
+            assert!(futures_util::poll!(&mut waiting).is_pending(), "it is not refused");
+            drop(taken);
+            assert!(waiting.await.is_some());
+        }
+        let _taken = places.try_acquire().unwrap();
+        let begun = Instant::now();
+        assert!(wait_for_turn(&mut time, places.acquire()).await.is_none());
+        assert_eq!(begun.elapsed().as_secs(), 4);
+        // The next wait has no more than what the first has left.
+        assert!(wait_for_turn(&mut time, places.acquire()).await.is_none());
+        assert_eq!(begun.elapsed().as_secs(), 4);
+        assert_eq!(time.wait(sleep(STORE_TIME_MIN / 2)).await, Some(()), "the store has its time");
     }
 }

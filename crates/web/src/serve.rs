@@ -66,6 +66,10 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 const HEADER_BYTES_MAX: usize = 80 * 1024;
 /// How long a client may take no byte of its answer.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Bytes of a refused body that are read and thrown away.
+const DRAIN_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// How long that may take.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long no connection is taken after the system refused one, which is most often for want of descriptors: asking at
 /// once would be refused at once.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
@@ -79,6 +83,10 @@ pub struct ServeLimits {
     pub header_timeout: Duration,
     /// How long a client may take no byte of its answer.
     pub write_timeout: Duration,
+    /// Bytes of a refused body that are read before it is answered.
+    pub drain_bytes_max: u64,
+    /// How long that may take.
+    pub drain_timeout: Duration,
     /// How long no connection is taken after the system refused one.
     pub accept_pause: Duration,
     /// How long requests that are under way may take once the server is told to stop.
@@ -91,6 +99,8 @@ impl Default for ServeLimits {
             connections_max: CONNECTIONS_MAX,
             header_timeout: HEADER_TIMEOUT,
             write_timeout: WRITE_TIMEOUT,
+            drain_bytes_max: DRAIN_BYTES_MAX,
+            drain_timeout: DRAIN_TIMEOUT,
             accept_pause: ACCEPT_PAUSE,
             shutdown_max: SHUTDOWN_MAX,
         }
@@ -119,8 +129,8 @@ pub async fn serve_within(
         };
         let connection = Arc::new(idle.connection_with(slot));
         let stopping = ServerStop(stop.clone());
-        let service = ConnectionService { router: router.clone(), connection, peer: Peer(peer), stopping };
-        connections.spawn(serve_connection(stream, service, limits, stop.clone()));
+        let service = ConnectionService { router: router.clone(), connection, peer: Peer(peer), stopping, limits };
+        connections.spawn(serve_connection(stream, service, stop.clone()));
         // Those that have ended meanwhile.
         while connections.try_join_next().is_some() {}
     }
@@ -183,8 +193,8 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 }
 
 /// Answers the requests of one connection, until it ends or, once told to stop, until the one under way is answered.
-async fn serve_connection(stream: TcpStream, service: ConnectionService, limits: ServeLimits, stop: CancellationToken) {
-    let connection = Arc::clone(&service.connection);
+async fn serve_connection(stream: TcpStream, service: ConnectionService, stop: CancellationToken) {
+    let (connection, limits) = (Arc::clone(&service.connection), service.limits);
     // Without looking for HTTP/2, which would wait for the first bytes without any limit.
     let mut server = auto::Builder::new(TokioExecutor::new()).http1_only();
     server.http1().timer(TokioTimer::new()).header_read_timeout(limits.header_timeout).max_buf_size(HEADER_BYTES_MAX);
@@ -214,6 +224,7 @@ struct ConnectionService {
     connection: Arc<Connection>,
     peer: Peer,
     stopping: ServerStop,
+    limits: ServeLimits,
 }
 
 impl<B> Service<Request<B>> for ConnectionService
@@ -230,7 +241,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let Self { router, connection, peer, stopping } = self.clone();
+        let Self { router, connection, peer, stopping, limits } = self.clone();
         Box::pin(async move {
             connection.set_busy();
             let expects_continue = expects_continue(request.headers());
@@ -240,7 +251,7 @@ where
             let body = SharedBody::new(Body::new(body), Arc::clone(&connection));
             let answer = router.oneshot(Request::from_parts(parts, Body::new(body.clone()))).await;
             let status = answer.as_ref().map(Response::status).unwrap_or_default();
-            body.drain_if_refused(expects_continue, status).await;
+            body.drain_if_refused(expects_continue, status, limits.drain_bytes_max, limits.drain_timeout).await;
             if answer.as_ref().is_ok_and(|answer| answer.extensions().get::<OpenEnded>().is_some()) {
                 connection.release_slot();
                 return answer;

@@ -10,15 +10,15 @@ use super::retry::RetryRules;
 /// What a receiver that nothing is known of is sent at once.
 const WINDOW_FIRST: u32 = 2;
 
-/// While the breaker is open, a row that was never tried is probed so long after the last probe: a receiver that refuses
-/// some events for ever is sent a new one within a second all the same.
+/// While the breaker is open, a row that was never tried is probed so long after the last such row: a receiver that
+/// refuses some events for ever is sent a new one within a second all the same.
 pub const PROBE_NEW_AFTER: Duration = Duration::from_millis(500);
 
 /// A probe that took so long hung.
 const PROBE_HANGS_AFTER: Duration = Duration::from_secs(1);
 
-/// After a probe that hung, a row that was tried before is probed so long after a row that was never tried may be: the
-/// next probe may hang as well, and what is new is not to wait for it.
+/// After a probe that hung, a row that was tried before is probed so long after a row that was never tried may be at the
+/// latest: the next probe may hang as well, and what is new is not to wait for it.
 const PROBE_TRIED_BEHIND_NEW: Duration = Duration::from_millis(100);
 
 /// Of three probes of rows that were tried before, two go to the row that was tried most, which a receiver that refuses
@@ -106,17 +106,20 @@ impl Breaker {
         Self { probes: 0, probe_at: now, probe_new_at: now }
     }
 
-    /// A probe failed that took so long, of a row that was tried before or never.
+    /// A probe failed that took so long, of a row that was tried before or never. The probe of a row that was tried before
+    /// does not defer those that never were: where such probes follow each other faster than [`PROBE_NEW_AFTER`], nothing
+    /// new would ever be sent.
     #[must_use]
     pub fn probed(self, is_new: bool, took: Duration, rules: &BreakerRules, now: Timestamp) -> Self {
-        let probe_new_at = after(now, PROBE_NEW_AFTER);
-        let (probes, probe_at) = if is_new {
-            (self.probes, self.probe_at)
+        let new_after_pause = after(now, PROBE_NEW_AFTER);
+        let (probes, probe_at, probe_new_at) = if is_new {
+            (self.probes, self.probe_at, new_after_pause)
         } else {
             let probes = self.probes.saturating_add(1);
-            (probes, after(now, rules.probe_in(probes)))
+            (probes, after(now, rules.probe_in(probes)), self.probe_new_at.min(new_after_pause))
         };
-        let earliest = if took >= PROBE_HANGS_AFTER { after(probe_new_at, PROBE_TRIED_BEHIND_NEW) } else { probe_at };
+        let earliest =
+            if took >= PROBE_HANGS_AFTER { after(new_after_pause, PROBE_TRIED_BEHIND_NEW) } else { probe_at };
         Self { probes, probe_at: probe_at.max(earliest), probe_new_at }
     }
 }
@@ -217,31 +220,36 @@ mod tests {
     }
 
     #[test]
-    fn d9_probes_of_new_rows_do_not_defer_others() {
-        let (rules, now) = (BreakerRules::default(), "2026-03-01T00:00:00Z".parse().unwrap());
-        let open = Breaker::open(now);
-        assert_eq!((open.probes, open.probe_at, open.probe_new_at), (0, now, now));
-        let later = after(now, Duration::from_secs(1));
-        let quick = Duration::from_millis(999);
-        let new = open.probed(true, quick, &rules, later);
-        assert_eq!((new.probes, new.probe_at, new.probe_new_at), (0, now, after(later, PROBE_NEW_AFTER)));
-        let tried = open.probed(false, quick, &rules, later);
-        assert_eq!((tried.probes, tried.probe_at), (1, after(later, Duration::from_secs(5))));
-        assert_eq!(tried.probe_new_at, after(later, PROBE_NEW_AFTER));
-    }
-
-    #[test]
-    fn d9_after_a_slow_probe_a_new_row_goes_first() {
-        let now = "2026-03-01T00:00:00Z".parse().unwrap();
-        let impatient = BreakerRules { probe_first: Duration::from_millis(10), ..BreakerRules::default() };
-        for is_new in [true, false] {
-            let hung = Breaker::open(now).probed(is_new, Duration::from_secs(1), &impatient, now);
-            assert_eq!(hung.probe_new_at, after(now, PROBE_NEW_AFTER));
-            assert_eq!(hung.probe_at, after(now, PROBE_NEW_AFTER + PROBE_TRIED_BEHIND_NEW), "{is_new}");
+    fn d9_when_the_next_rows_may_be_probed() {
+        const NOW: i64 = 1_000_000;
+        let at = |ms: i64| Timestamp::from_millisecond(NOW + ms).unwrap();
+        let usual = BreakerRules::default();
+        let impatient = BreakerRules { probe_first: Duration::from_millis(10), ..usual };
+        let open = Breaker::open(at(0));
+        assert_eq!((open.probes, open.probe_at, open.probe_new_at), (0, at(0), at(0)));
+        // When a row of either kind may be probed, from now, before and after a probe that ends now.
+        for (is_new, took_ms, rules, (tried, new), expect) in [
+            (true, 999, usual, (-1000, -1000), (0, -1000, 500)),
+            (true, 999, usual, (4000, 0), (0, 4000, 500)),
+            (false, 999, usual, (0, 300), (1, 5000, 300)),
+            (false, 999, usual, (0, -1000), (1, 5000, -1000)),
+            // Rows that were tried are probed faster than new ones may be, and are being sent when the time of those comes.
+            (false, 5, impatient, (0, 1), (1, 10, 1)),
+            (false, 5, impatient, (-5, -1), (1, 10, -1)),
+            // A clock that was set back by an hour.
+            (false, 5, usual, (0, 3_600_000), (1, 5000, 500)),
+            // After a probe that hung a new row goes first.
+            (true, 1000, impatient, (0, 0), (0, 600, 500)),
+            (false, 1000, impatient, (0, 0), (1, 600, 0)),
+            (false, 1000, impatient, (0, 500), (1, 600, 500)),
+            (false, 15_000, usual, (0, 0), (1, 5000, 0)),
+        ] {
+            let before = Breaker { probes: 0, probe_at: at(tried), probe_new_at: at(new) };
+            let next = before.probed(is_new, Duration::from_millis(took_ms), &rules, at(0));
+            let in_ms = |time: Timestamp| time.as_millisecond() - NOW;
+            let found = (next.probes, in_ms(next.probe_at), in_ms(next.probe_new_at));
+            assert_eq!(found, expect, "new {is_new}, {took_ms} ms, {tried} {new}");
         }
-        let rules = BreakerRules::default();
-        let waits = Breaker::open(now).probed(false, Duration::from_secs(15), &rules, now);
-        assert_eq!(waits.probe_at, after(now, Duration::from_secs(5)), "it waits no less for it");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::{pin::pin, time::Duration};
 
 use domain::ports::Arrived;
 use tokio::{
-    sync::{Semaphore, SemaphorePermit},
+    sync::{Notify, Semaphore, SemaphorePermit},
     time::timeout,
 };
 
@@ -22,35 +22,44 @@ const ARRIVES_MIN: usize = 1024;
 /// The right to work on a poll.
 #[derive(Debug)]
 pub(crate) struct Slot<'p> {
-    poller: &'p Poller,
     slots: &'p Semaphore,
     permit: Option<SemaphorePermit<'p>>,
+    /// A server that sends nothing for so long is slow.
+    slow_after: Duration,
+    /// For polls that wait for slow servers.
+    slow_permits: &'p Semaphore,
+    /// Told when there is a slot for another poll.
+    ended: &'p Notify,
 }
 
 impl<'p> Slot<'p> {
     /// Waits for a slot.
     pub(crate) async fn take(poller: &'p Poller, slots: &'p Semaphore) -> Self {
-        Self { poller, slots, permit: Some(acquire(slots).await) }
+        Self {
+            permit: Some(acquire(slots).await),
+            slots,
+            slow_after: poller.context.settings().slow_after,
+            slow_permits: &poller.slow_permits,
+            ended: &poller.ended,
+        }
     }
 
     /// Waits for an answer, without the slot while nothing arrives for long and not too many wait so already.
     pub(crate) async fn wait_for<T>(&mut self, arrived: &Arrived, answer: impl Future<Output = T>) -> T {
-        let slow_after: Duration = self.poller.context.deps.settings.slow_after;
         let mut answer = pin!(answer);
         let mut pace = Pace::default();
         loop {
-            if let Ok(answer) = timeout(slow_after, &mut answer).await {
+            if let Ok(answer) = timeout(self.slow_after, &mut answer).await {
                 return answer;
             }
             if pace.arrives(arrived) {
                 continue;
             }
-            let Ok(_place) = self.poller.slow_permits.try_acquire() else { continue };
+            let Ok(_place) = self.slow_permits.try_acquire() else { continue };
             self.permit = None;
-            // There is capacity for another.
-            self.poller.ended.notify_one();
+            self.ended.notify_one();
             while !pace.arrives(arrived) {
-                if let Ok(answer) = timeout(slow_after, &mut answer).await {
+                if let Ok(answer) = timeout(self.slow_after, &mut answer).await {
                     self.permit = Some(acquire(self.slots).await);
                     return answer;
                 }
@@ -89,6 +98,8 @@ async fn acquire(slots: &Semaphore) -> SemaphorePermit<'_> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::sleep;
+
     use super::*;
 
     #[test]
@@ -97,6 +108,32 @@ mod tests {
         for (bytes, expect) in [(0, false), (1023, false), (1024, true), (1, false), (0, false), (100_000, true)] {
             arrived.add(bytes);
             assert_eq!(pace.arrives(&arrived), expect, "{bytes}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn f4_slot_is_given_up_only_while_little_arrives() {
+        for (bytes_per_second, is_given_up) in [(0, true), (100, true), (1024, false)] {
+            let (slots, slow_permits, ended) = (Semaphore::new(1), Semaphore::new(1), Notify::new());
+            let mut slot = Slot {
+                permit: Some(slots.try_acquire().unwrap()),
+                slots: &slots,
+                slow_after: Duration::from_secs(2),
+                slow_permits: &slow_permits,
+                ended: &ended,
+            };
+            let arrived = Arrived::default();
+            let answer = async {
+                for _ in 0..20 {
+                    sleep(Duration::from_secs(1)).await;
+                    arrived.add(bytes_per_second);
+                }
+            };
+            let has_another = tokio::select! {
+                _ = acquire(&slots) => true,
+                () = slot.wait_for(&arrived, answer) => false,
+            };
+            assert_eq!(has_another, is_given_up, "{bytes_per_second}");
         }
     }
 }

@@ -19,16 +19,16 @@ mod renew;
 mod runner;
 mod skipped_hubs;
 mod step;
+mod time_left;
 mod verify;
 
 use std::{collections::HashMap, sync::Arc};
 
 use domain::{
     AccountId, FeedId, FeedPatch, SubscriptionId,
-    ports::{Changed, Claim, StoreError, StoreResult, SubscriptionChange, UpdateOutcome},
+    ports::{Changed, Claim, StoreResult, SubscriptionChange, UpdateOutcome},
     push::{self, Offer, PushTarget, Subscription, SubscriptionEvent, SubscriptionState, Transition},
 };
-use futures_util::FutureExt;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -40,6 +40,7 @@ use self::{
 pub use self::{
     receive::{PushAnswer, PushRequest, Recipient},
     renew::{RenewResult, RenewStatus, RenewSummary},
+    time_left::TimeLeft,
     verify::{Verification, VerifyAnswer},
 };
 pub(crate) use self::{
@@ -69,7 +70,8 @@ pub(crate) struct Pusher {
     held: std::sync::Mutex<HashMap<String, usize>>,
     /// Pushes without a token, which may be anybody's, are worked on one at a time.
     tokenless: Semaphore,
-    poll_throttle: PollThrottle,
+    unsigned_polls: PollThrottle,
+    unread_polls: PollThrottle,
     skipped_hubs: SkippedHubs,
     /// Looks at tokens, pushes and changes of subscriptions: those that come together go to the store together.
     targets: Arc<Coalescer<Targets>>,
@@ -91,7 +93,8 @@ impl Pusher {
             hubs: Hosts::new(context.settings().push.hub_concurrency),
             held: std::sync::Mutex::default(),
             tokenless: Semaphore::new(1),
-            poll_throttle: PollThrottle::default(),
+            unsigned_polls: PollThrottle::unsigned(),
+            unread_polls: PollThrottle::unread(context.settings().push.poll_after_thin),
             skipped_hubs: SkippedHubs::default(),
             targets: Coalescer::new(Targets(store())),
             pushes: Coalescer::new(Pushes(store())),
@@ -121,15 +124,8 @@ impl Pusher {
     }
 
     /// The subscription with this token.
-    async fn target(&self, token: &str) -> StoreResult<Option<PushTarget>> {
-        self.in_time(self.targets.call(token.to_owned(), token.len())).await
-    }
-
-    /// What a hub that calls us waits for. What was to be stored may be, and is once more when the hub comes again: that
-    /// changes nothing.
-    fn in_time<T>(&self, call: impl Future<Output = StoreResult<T>>) -> impl Future<Output = StoreResult<T>> {
-        let late = || Err(StoreError::Unavailable("the store did not answer in time".to_owned()));
-        tokio::time::timeout(self.settings().store_timeout, call).map(move |answer| answer.unwrap_or_else(|_| late()))
+    async fn target(&self, token: &str, time: &mut TimeLeft) -> StoreResult<Option<PushTarget>> {
+        time.ask(self.targets.call(token.to_owned(), token.len())).await
     }
 
     async fn follow_up(&self, kind: &str, transition: &Transition) {

@@ -13,7 +13,7 @@ use domain::{
 };
 use jiff::Timestamp;
 
-use super::{Pusher, verify::SAME_TOPIC_MAX};
+use super::{Pusher, TimeLeft, verify::SAME_TOPIC_MAX};
 use crate::{documents, ingest::Parsed, measure, trace::OpenSpan};
 
 /// Up to so many entries are made ready without a look at what is known: that would cost more.
@@ -69,11 +69,17 @@ pub enum PushAnswer {
     Unsigned(Unsigned),
     /// It is no feed, for this reason.
     NotAFeed(String),
+    /// Others without a token take all the time that its hub waits.
+    TooMany,
 }
 
 /// Who is meant by a token, before anything of a push is read; an answer if nobody is.
-pub(crate) async fn recipient(pusher: &Pusher, token: &str) -> StoreResult<Result<Recipient, PushAnswer>> {
-    let target = pusher.target(token).await?;
+pub(crate) async fn recipient(
+    pusher: &Pusher,
+    token: &str,
+    time: &mut TimeLeft,
+) -> StoreResult<Result<Recipient, PushAnswer>> {
+    let target = pusher.target(token, time).await?;
     Ok(match target {
         None => Err(PushAnswer::NotActive),
         Some(target) if target.subscription.feed_id.is_none() => Err(PushAnswer::NoFeed),
@@ -86,6 +92,7 @@ pub(crate) async fn recipient(pusher: &Pusher, token: &str) -> StoreResult<Resul
 pub(crate) async fn recipient_by_topic(
     pusher: &Pusher,
     head: &PushRequest,
+    time: &mut TimeLeft,
 ) -> StoreResult<Result<Recipient, PushAnswer>> {
     if let Err(reason) = Signature::parse(head.signature.as_deref(), &pusher.settings().algorithms) {
         let answer = PushAnswer::Unsigned(reason);
@@ -93,7 +100,7 @@ pub(crate) async fn recipient_by_topic(
         return Ok(Err(answer));
     }
     let Some(topic) = named_topic(head) else { return Ok(Ok(Recipient::Unknown)) };
-    let targets = active_with(pusher, &topic).await?;
+    let targets = active_with(pusher, &topic, time).await?;
     Ok(if targets.is_empty() { Err(PushAnswer::NotActive) } else { Ok(Recipient::Topic(targets)) })
 }
 
@@ -102,18 +109,24 @@ pub(crate) async fn refuse_unsigned(
     pusher: &Arc<Pusher>,
     recipient: &Recipient,
     head: &PushRequest,
+    time: &mut TimeLeft,
 ) -> StoreResult<Option<PushAnswer>> {
     let Recipient::Subscription(target) = recipient else { return Ok(None) };
     let Err(reason) = Signature::parse(head.signature.as_deref(), &pusher.settings().algorithms) else {
         return Ok(None);
     };
-    unsigned(pusher, target, reason).await.map(Some)
+    unsigned(pusher, target, reason, time).await.map(Some)
 }
 
 /// Notes that a push is not the hub's.
-async fn unsigned(pusher: &Pusher, target: &PushTarget, reason: Unsigned) -> StoreResult<PushAnswer> {
+async fn unsigned(
+    pusher: &Pusher,
+    target: &PushTarget,
+    reason: Unsigned,
+    time: &mut TimeLeft,
+) -> StoreResult<PushAnswer> {
     if matches!(reason, Unsigned::Missing | Unsigned::Wrong) {
-        poll_for_certainty(pusher, target).await?;
+        poll_for_certainty(pusher, target, time).await?;
     }
     let answer = PushAnswer::Unsigned(reason);
     note(Some(target), &answer);
@@ -124,19 +137,20 @@ pub(crate) async fn receive(
     pusher: &Arc<Pusher>,
     recipient: Recipient,
     request: PushRequest,
+    mut time: TimeLeft,
 ) -> StoreResult<PushAnswer> {
     let request = Arc::new(request);
     let answer = match recipient {
         Recipient::Subscription(target) => {
-            let answer = take(pusher, &target, &request).await?;
+            let answer = take(pusher, &target, &request, &mut time).await?;
             if let PushAnswer::Unsigned(reason) = answer {
-                return unsigned(pusher, &target, reason).await;
+                return unsigned(pusher, &target, reason, &mut time).await;
             }
             answer
         }
         // Rare, and not to make room for in what every push is copied with.
-        Recipient::Topic(targets) => Box::pin(take_by_topic(pusher, Some(targets), &request)).await?,
-        Recipient::Unknown => Box::pin(take_by_topic(pusher, None, &request)).await?,
+        Recipient::Topic(targets) => Box::pin(take_by_topic(pusher, Some(targets), &request, &mut time)).await?,
+        Recipient::Unknown => Box::pin(take_by_topic(pusher, None, &request, &mut time)).await?,
     };
     note(None, &answer);
     Ok(answer)
@@ -161,18 +175,20 @@ async fn take_by_topic(
     pusher: &Arc<Pusher>,
     targets: Option<Vec<PushTarget>>,
     request: &Arc<PushRequest>,
+    time: &mut TimeLeft,
 ) -> StoreResult<PushAnswer> {
-    let _turn = pusher.tokenless.acquire().await.expect("the semaphore is never closed");
+    let Some(turn) = time.wait(pusher.tokenless.acquire()).await else { return Ok(PushAnswer::TooMany) };
+    let _turn = turn.expect("the semaphore is never closed");
     let targets = match targets {
         Some(targets) => targets,
         None => match topic_in(pusher, request).await {
-            Some(topic) => active_with(pusher, &topic).await?,
+            Some(topic) => active_with(pusher, &topic, time).await?,
             None => Vec::new(),
         },
     };
     let mut answer = PushAnswer::NotActive;
     for target in targets {
-        answer = take(pusher, &target, request).await?;
+        answer = take(pusher, &target, request, time).await?;
         if answer != PushAnswer::Unsigned(Unsigned::Wrong) {
             break;
         }
@@ -180,8 +196,8 @@ async fn take_by_topic(
     Ok(answer)
 }
 
-async fn active_with(pusher: &Pusher, topic: &str) -> StoreResult<Vec<PushTarget>> {
-    let mut targets = pusher.in_time(pusher.context.deps.store.push_targets(topic, SAME_TOPIC_MAX)).await?;
+async fn active_with(pusher: &Pusher, topic: &str, time: &mut TimeLeft) -> StoreResult<Vec<PushTarget>> {
+    let mut targets = time.ask(pusher.context.deps.store.push_targets(topic, SAME_TOPIC_MAX)).await?;
     targets.retain(|target| target.subscription.is_active() && target.feed_url.is_some());
     Ok(targets)
 }
@@ -207,7 +223,12 @@ async fn topic_in(pusher: &Pusher, request: &PushRequest) -> Option<String> {
     parsed.feed.head.self_url.clone()
 }
 
-async fn take(pusher: &Arc<Pusher>, target: &PushTarget, request: &Arc<PushRequest>) -> StoreResult<PushAnswer> {
+async fn take(
+    pusher: &Arc<Pusher>,
+    target: &PushTarget,
+    request: &Arc<PushRequest>,
+    time: &mut TimeLeft,
+) -> StoreResult<PushAnswer> {
     let Some(feed_id) = target.subscription.feed_id else { return Ok(PushAnswer::NoFeed) };
     let secret = match secret_of(pusher, target, request).await {
         Ok(secret) => secret,
@@ -217,10 +238,10 @@ async fn take(pusher: &Arc<Pusher>, target: &PushTarget, request: &Arc<PushReque
     let is_blank = request.body.iter().all(u8::is_ascii_whitespace);
     if !is_blank {
         match parse(pusher, request, target.feed_url.clone()).await {
-            Ok(parsed) => document = prepare(pusher, feed_id, parsed, request.body.len()).await?,
+            Ok(parsed) => document = prepare(pusher, feed_id, parsed, request.body.len(), time).await?,
             Err(error) => {
                 // The hub has something for us that we cannot read: the feed itself may be better.
-                poll_soon(pusher, feed_id).await?;
+                poll_soon(pusher, feed_id, time).await?;
                 return Ok(PushAnswer::NotAFeed(error.to_string()));
             }
         }
@@ -230,7 +251,7 @@ async fn take(pusher: &Arc<Pusher>, target: &PushTarget, request: &Arc<PushReque
     let span = pusher.context.begin_span(("push", SpanKind::Server), request.trace);
     document.trace = span.as_ref().map(OpenSpan::context);
     let push = Push { subscription_id: target.subscription.id, secret, document, poll_in };
-    let call = pusher.in_time(pusher.pushes.call(push, request.body.len()));
+    let call = time.ask(pusher.pushes.call(push, request.body.len()));
     let stored = measure::store("push", call).await;
     if let Some(span) = span {
         end_span(span, feed_id, &stored, pusher.context.now());
@@ -261,24 +282,38 @@ fn end_span(mut span: OpenSpan, feed: FeedId, stored: &StoreResult<PushStored>, 
 }
 
 /// Makes the feed of a push that could not be taken due soon.
-async fn poll_soon(pusher: &Pusher, feed: FeedId) -> StoreResult<()> {
-    pusher.in_time(pusher.context.poll_soon(feed, pusher.settings().poll_after_thin)).await
+async fn poll_soon(pusher: &Pusher, feed: FeedId, time: &mut TimeLeft) -> StoreResult<()> {
+    time.ask(pusher.context.poll_soon(feed, pusher.settings().poll_after_thin)).await
 }
 
 /// Only the hub knows the token: it may have lost the secret, and what it would bring is fetched instead. Now and then,
 /// because it is not certain that it is the hub.
-async fn poll_for_certainty(pusher: &Pusher, target: &PushTarget) -> StoreResult<()> {
+async fn poll_for_certainty(pusher: &Pusher, target: &PushTarget, time: &mut TimeLeft) -> StoreResult<()> {
     let Some(feed) = target.subscription.feed_id else { return Ok(()) };
-    let allows = pusher.poll_throttle.allows(feed, pusher.context.now());
-    if allows { poll_soon(pusher, feed).await } else { Ok(()) }
+    let allows = pusher.unsigned_polls.allows(feed, pusher.context.now());
+    if allows { poll_soon(pusher, feed, time).await } else { Ok(()) }
 }
 
-/// Notes that a push was not read; its feed is polled instead.
-pub(crate) async fn refuse(pusher: &Pusher, recipient: &Recipient, why: &'static str) -> StoreResult<()> {
+/// Notes that a push was not read; its feed is polled instead. Those that come before that poll begins cost the
+/// store nothing, and the log no warning.
+pub(crate) async fn refuse(
+    pusher: &Pusher,
+    recipient: &Recipient,
+    why: &'static str,
+    time: &mut TimeLeft,
+) -> StoreResult<()> {
     measure::push_refused(why);
     let Some(feed_id) = recipient.feed_id() else { return Ok(()) };
+    if !pusher.unread_polls.allows(feed_id, pusher.context.now()) {
+        tracing::debug!(feed_id = feed_id.0, reason = why, "push refused");
+        return Ok(());
+    }
     tracing::warn!(feed_id = feed_id.0, reason = why, "push refused");
-    poll_soon(pusher, feed_id).await
+    let asked = poll_soon(pusher, feed_id, time).await;
+    if asked.is_err() {
+        pusher.unread_polls.forget(feed_id);
+    }
+    asked
 }
 
 /// The secret that a push is signed with. Over the raw bytes, before anything else looks at them.
@@ -306,10 +341,16 @@ async fn parse(pusher: &Pusher, request: &Arc<PushRequest>, feed_url: Option<Str
     pusher.context.cpu.run(request.body.len(), work).await
 }
 
-async fn prepare(pusher: &Pusher, feed: FeedId, parsed: Parsed, bytes: usize) -> StoreResult<Document> {
+async fn prepare(
+    pusher: &Pusher,
+    feed: FeedId,
+    parsed: Parsed,
+    bytes: usize,
+    time: &mut TimeLeft,
+) -> StoreResult<Document> {
     let identities = parsed.identities();
     let known = if identities.len() > ENTRIES_UNASKED_MAX {
-        pusher.in_time(pusher.context.deps.store.known_entries(feed, &identities)).await?
+        time.ask(pusher.context.deps.store.known_entries(feed, &identities)).await?
     } else {
         KnownEntries::new()
     };

@@ -6,7 +6,7 @@ use domain::{
     push::{Mode, PushTarget, SubscriptionEvent},
 };
 
-use super::Pusher;
+use super::{Pusher, TimeLeft};
 use crate::measure;
 
 /// Subscriptions of one topic that are looked at where a hub does not say which it means.
@@ -45,6 +45,7 @@ pub(crate) async fn verify(
     token: Option<&str>,
     asked: Verification,
     admits: &(dyn Fn(Option<SubscriptionId>) -> bool + Sync),
+    time: &mut TimeLeft,
 ) -> StoreResult<VerifyAnswer> {
     let (event, topic, answer) = match read(asked, token.is_none()) {
         Ok(question) => question,
@@ -52,7 +53,7 @@ pub(crate) async fn verify(
     };
     let store = &pusher.context.deps.store;
     let known = match token {
-        Some(token) => pusher.target(token).await?,
+        Some(token) => pusher.target(token, time).await?,
         None => None,
     };
     if !admits(known.as_ref().map(|target| target.subscription.id)) {
@@ -60,7 +61,7 @@ pub(crate) async fn verify(
     }
     let targets = match token {
         Some(_) => known.into_iter().collect(),
-        None => pusher.in_time(store.push_targets(&topic, SAME_TOPIC_MAX)).await?,
+        None => time.ask(store.push_targets(&topic, SAME_TOPIC_MAX)).await?,
     };
     // Without a token only what was just asked for counts: of the others nothing is even written.
     let is_meant = |target: &&PushTarget| {
@@ -68,7 +69,7 @@ pub(crate) async fn verify(
     };
     for target in targets.iter().filter(is_meant) {
         let change = pusher.change(target.subscription.id, Claim::None, event.clone());
-        if let Changed::Done(_) = pusher.in_time(change).await? {
+        if let Changed::Done(_) = time.ask(change).await? {
             measure::hub_verified(&event, true);
             return Ok(answer);
         }

@@ -100,7 +100,15 @@ impl World {
 
     /// Both clocks move on by so much, and stand still.
     pub(crate) async fn advance(&self, by: Duration) {
-        let now = self.now() + by;
+        self.set_clocks(self.now() + by).await;
+    }
+
+    /// Both clocks are set back by so much, and stand still.
+    pub(crate) async fn set_back(&self, by: Duration) {
+        self.set_clocks(self.now() - by).await;
+    }
+
+    async fn set_clocks(&self, now: Timestamp) {
         self.clock.set(now);
         if let Database::Postgres(postgres) = &self.database {
             postgres.set_now(now).await;

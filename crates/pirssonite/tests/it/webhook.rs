@@ -80,6 +80,9 @@ fn life_of_a_webhook(data: Data<'_>) {
 
     check(&with("enable"), 0, "enabled");
     check(&on(data, &["webhook", "replay", &id, "--since", "1h"]), 0, "0 deliveries queued");
+    check(&on(data, &["webhook", "replay", &id, "--since", "2h", "--until", "1h"]), 0, "0 deliveries queued");
+    let backwards = on(data, &["webhook", "replay", &id, "--since", "1h", "--until", "2h"]);
+    check(&backwards, 1, "this time is before");
     check(&on(data, &["webhook", "replay", &id, "--since", "2999-01-01T00:00:00Z"]), 1, "yet to come");
     check(&with("rotate"), 0, "secret: whsec_");
     check(&with("remove"), 0, "removed");
@@ -157,6 +160,7 @@ fn u5_d1_bad_webhook_is_refused_with_reason() {
         (&["webhook", "replay", "1"], 2, "--since"),
         (&["webhook", "replay", "1", "--since", "yesterday"], 2, "a time with its zone"),
         (&["webhook", "replay", "1", "--since", "2026-03-01"], 2, "a time with its zone"),
+        (&["webhook", "replay", "1", "--since", "2h", "--until", "yesterday"], 2, "a time with its zone"),
         (&["outbox", "requeue"], 2, "--webhook"),
         (&["outbox", "list", "--status", "open"], 2, "pending"),
         (&["outbox", "show", "../../feeds"], 1, "there is no such delivery"),

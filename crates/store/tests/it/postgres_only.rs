@@ -49,9 +49,7 @@ async fn many_nodes_migrate_at_once() {
     let nodes: Vec<_> = (0..8)
         .map(|_| {
             let url = url.clone();
-            tokio::spawn(async move {
-                PostgresStore::connect(&url, PostgresOptions { pool_size: 1, ..PostgresOptions::default() }).await
-            })
+            tokio::spawn(async move { PostgresStore::connect(&url, with_connections(1)).await })
         })
         .collect();
     for node in nodes {
@@ -66,7 +64,7 @@ async fn p2_a_database_of_a_later_version_is_refused() {
     let database = fresh_postgres().await;
     let later = "INSERT INTO schema_migrations (version, name, applied_at, checksum) VALUES (9999, 'later', 0, '')";
     database.client().await.batch_execute(later).await.unwrap();
-    let error = PostgresStore::connect(database.url(), PostgresOptions::default()).await.unwrap_err();
+    let error = PostgresStore::connect(database.url(), with_connections(1)).await.unwrap_err();
     assert!(matches!(error, OpenError::TooNew { found: 9999, .. }), "{error}");
 }
 
@@ -77,7 +75,7 @@ async fn p3_a_missing_database_is_reported_with_its_cause() {
     assert!(matches!(error, OpenError::Unavailable(_)), "{error}");
     assert!(error.to_string().contains("Connection refused"), "{error}");
     let url = url_of("no_such_database");
-    let error = PostgresStore::connect(&url, PostgresOptions::default()).await.unwrap_err();
+    let error = PostgresStore::connect(&url, with_connections(1)).await.unwrap_err();
     assert!(error.to_string().contains("does not exist"), "{error}");
 }
 
@@ -151,10 +149,9 @@ async fn u6_a_connection_that_ended_up_at_a_standby_is_not_kept() {
     };
     // Whoever insists gets connections that take no writes.
     let url = format!("{}?target_session_attrs=any", database.url());
-    let options = PostgresOptions { pool_size: 1, ..PostgresOptions::default() };
     let stores = [
-        PostgresStore::connect(&url, options).await.unwrap(),
-        PostgresStore::connect(database.url(), options).await.unwrap(),
+        PostgresStore::connect(&url, with_connections(1)).await.unwrap(),
+        PostgresStore::connect(database.url(), with_connections(1)).await.unwrap(),
     ];
     admin.batch_execute(&writable(false)).await.unwrap();
     end_connections(&admin).await;

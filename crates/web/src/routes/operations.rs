@@ -109,3 +109,13 @@ pub(crate) async fn openapi(State(state): State<AppState>) -> Response {
     let description = openapi::openapi_of(state.store().installation());
     ([(header::CONTENT_TYPE, "application/json")], description).into_response()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn u4_u6_readiness_is_told_within_five_seconds() {
+        assert!(READY_TIMEOUT <= Duration::from_millis(4500));
+    }
+}

@@ -6,7 +6,7 @@
 //! own.
 
 use axum::{
-    Json,
+    Extension, Json,
     body::Body,
     extract::{FromRequestParts, Path, RawQuery, Request, State},
     http::{HeaderMap, StatusCode, header, request::Parts},
@@ -17,7 +17,7 @@ use domain::{
     push::{TOKEN_CHARS, Unsigned},
     trace::TraceContext,
 };
-use engine::{PushAnswer, PushRequest, Recipient, Verification, VerifyAnswer};
+use engine::{PushAnswer, PushRequest, Recipient, TimeLeft, Verification, VerifyAnswer};
 use jiff::Timestamp;
 use serde::Serialize;
 use tokio::sync::OwnedSemaphorePermit;
@@ -28,7 +28,7 @@ use crate::{
     body::{self, MemoryBudget},
     error::{ApiError, ApiResult, ErrorBody},
     extract::Id,
-    middleware::CALLBACK_WAIT_MAX,
+    middleware::wait_for_turn,
     query::Parameters,
     rate::RateKey,
     state::AppState,
@@ -38,6 +38,9 @@ use crate::{
 
 /// The header that says that a push is the hub's.
 const SIGNATURE: &str = "x-hub-signature";
+
+/// The answer to a push whose turn has not come in time.
+const TOO_MUCH: ApiError = ApiError::Unavailable("too much is being sent at once; try again later");
 
 /// What a manual renewal did.
 #[derive(Debug, Serialize, ToSchema)]
@@ -183,10 +186,11 @@ pub(crate) async fn unsubscribe(
 )]
 pub(crate) async fn verify(
     State(state): State<AppState>,
+    Extension(time): Extension<TimeLeft>,
     Token(token): Token,
     RawQuery(query): RawQuery,
 ) -> ApiResult<Response> {
-    answer_verification(&state, Some(&token), query.as_deref()).await
+    answer_verification(&state, Some(&token), query.as_deref(), time).await
 }
 
 /// The same, where only the topic says what is meant: nothing is confirmed or denied but what was just asked for, and
@@ -201,11 +205,20 @@ pub(crate) async fn verify(
         (status = 429, description = "There are too many.", body = ErrorBody),
     )
 )]
-pub(crate) async fn verify_by_topic(State(state): State<AppState>, RawQuery(query): RawQuery) -> ApiResult<Response> {
-    answer_verification(&state, None, query.as_deref()).await
+pub(crate) async fn verify_by_topic(
+    State(state): State<AppState>,
+    Extension(time): Extension<TimeLeft>,
+    RawQuery(query): RawQuery,
+) -> ApiResult<Response> {
+    answer_verification(&state, None, query.as_deref(), time).await
 }
 
-async fn answer_verification(state: &AppState, token: Option<&str>, query: Option<&str>) -> ApiResult<Response> {
+async fn answer_verification(
+    state: &AppState,
+    token: Option<&str>,
+    query: Option<&str>,
+    mut time: TimeLeft,
+) -> ApiResult<Response> {
     // What else a hub adds is nobody's business.
     let mut parameters = Parameters::of(query);
     let asked = Verification {
@@ -217,7 +230,7 @@ async fn answer_verification(state: &AppState, token: Option<&str>, query: Optio
     };
     let stranger = if token.is_some() { RateKey::UnknownToken } else { RateKey::NoToken };
     let admits = |id: Option<_>| state.verifications.admits(id.map_or(stranger, RateKey::Subscription));
-    match state.engine.verify(token, asked, &admits).await? {
+    match state.engine.verify(token, asked, &admits, &mut time).await? {
         VerifyAnswer::Confirmed(challenge) => {
             Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], challenge).into_response())
         }
@@ -244,10 +257,11 @@ async fn answer_verification(state: &AppState, token: Option<&str>, query: Optio
 )]
 pub(crate) async fn receive(
     State(state): State<AppState>,
+    Extension(mut time): Extension<TimeLeft>,
     Token(token): Token,
     request: Request,
 ) -> ApiResult<StatusCode> {
-    let (recipient, id) = match state.engine.recipient(&token).await? {
+    let (recipient, id) = match state.engine.recipient(&token, &mut time).await? {
         Ok(Recipient::Subscription(target)) => {
             let id = target.subscription.id;
             (Recipient::Subscription(target), id)
@@ -258,21 +272,20 @@ pub(crate) async fn receive(
         }
     };
     if let Err(error) = check_rate(&state, RateKey::Subscription(id)) {
-        state.engine.refuse_push(&recipient, "too_many").await?;
+        state.engine.refuse_push(&recipient, "too_many", &mut time).await?;
         return Err(error);
     }
     let (parts, body) = request.into_parts();
     let head = push_head(&parts);
-    if let Some(answer) = state.engine.refuse_unsigned(&recipient, &head).await? {
+    if let Some(answer) = state.engine.refuse_unsigned(&recipient, &head, &mut time).await? {
         return push_response(answer);
     }
-    let turn = tokio::time::timeout(CALLBACK_WAIT_MAX, state.reading.turn(id)).await;
-    let Ok(turn) = turn else {
-        state.engine.refuse_push(&recipient, "too_many").await?;
-        return Err(ApiError::Unavailable("too much is being sent at once; try again later"));
+    let Some(turn) = wait_for_turn(&mut time, state.reading.turn(id)).await else {
+        state.engine.refuse_push(&recipient, "too_many", &mut time).await?;
+        return Err(TOO_MUCH);
     };
     let memory = state.push_memory.clone();
-    take_push(state, memory, turn, recipient, head, body).await
+    take_push(state, memory, turn, recipient, (head, body), time).await
 }
 
 /// The same, where the topic says what is meant: in the address, in a `Link` header or in the document.
@@ -288,17 +301,21 @@ pub(crate) async fn receive(
         (status = 429, description = "There are too many.", body = ErrorBody),
     )
 )]
-pub(crate) async fn receive_by_topic(State(state): State<AppState>, request: Request) -> ApiResult<StatusCode> {
+pub(crate) async fn receive_by_topic(
+    State(state): State<AppState>,
+    Extension(mut time): Extension<TimeLeft>,
+    request: Request,
+) -> ApiResult<StatusCode> {
     check_rate(&state, RateKey::NoToken)?;
     let (parts, body) = request.into_parts();
     let topic = Parameters::of(parts.uri.query()).text("hub.topic")?;
     let head = PushRequest { topic, ..push_head(&parts) };
-    let recipient = match state.engine.recipient_by_topic(&head).await? {
+    let recipient = match state.engine.recipient_by_topic(&head, &mut time).await? {
         Ok(recipient) => recipient,
         Err(answer) => return push_response(answer),
     };
     let memory = state.tokenless_memory.clone();
-    take_push(state, memory, None, recipient, head, body).await
+    take_push(state, memory, None, recipient, (head, body), time).await
 }
 
 fn check_rate(state: &AppState, key: RateKey) -> ApiResult<()> {
@@ -317,21 +334,22 @@ fn push_head(parts: &Parts) -> PushRequest {
     }
 }
 
-/// Reads a push within this memory, when it is its turn, and stores it.
+/// Reads a push within this memory, when it is its turn, and stores it. Its hub may send slowly: that takes none of the
+/// time for which it waits for us.
 async fn take_push(
     state: AppState,
     memory: MemoryBudget,
     turn: Option<OwnedSemaphorePermit>,
     recipient: Recipient,
-    head: PushRequest,
-    body: Body,
+    (head, body): (PushRequest, Body),
+    mut time: TimeLeft,
 ) -> ApiResult<StatusCode> {
     let (bytes_max, time_max) = (state.settings.push_bytes_max, state.settings.json_timeout);
     let (body, permit) = match body::read_within_budget(&memory, body, bytes_max, time_max).await {
         Ok(read) => read,
         Err(error) => {
             let why = if matches!(error, ApiError::TooLarge(_)) { "too_large" } else { "not_read" };
-            state.engine.refuse_push(&recipient, why).await?;
+            state.engine.refuse_push(&recipient, why, &mut time).await?;
             return Err(error);
         }
     };
@@ -340,7 +358,7 @@ async fn take_push(
     let engine = state.engine.clone();
     let stored = run_to_completion(async move {
         let _permit = permit;
-        engine.receive(recipient, delivery).await
+        engine.receive(recipient, delivery, time).await
     });
     push_response(stored.await??)
 }
@@ -372,6 +390,7 @@ fn push_response(answer: PushAnswer) -> ApiResult<StatusCode> {
         PushAnswer::Unsigned(Unsigned::Missing) => Err(ApiError::Forbidden("the signature is missing")),
         PushAnswer::Unsigned(Unsigned::Wrong) => Err(ApiError::Forbidden("the signature is wrong")),
         PushAnswer::NotAFeed(reason) => Err(ApiError::BadRequest(format!("not a feed: {reason}"))),
+        PushAnswer::TooMany => Err(TOO_MUCH),
     }
 }
 

@@ -142,7 +142,7 @@ async fn u8_connections_are_bounded_and_busy_ones_kept() {
 
 #[tokio::test]
 async fn w5_u8_refused_body_is_drained_before_answer() {
-    let server = within(ServeLimits::default()).await;
+    let server = within(ServeLimits { drain_timeout: LONG, ..ServeLimits::default() }).await;
     let token = "x".repeat(60_000);
     let body = "x".repeat(6 * 1024 * 1024);
     let large = "x".repeat(9 * 1024 * 1024);
@@ -166,6 +166,36 @@ async fn w5_u8_refused_body_is_drained_before_answer() {
         // All of it was read, so the connection serves for another request.
         client.send(PROBE).await;
         assert!(client.until("}").await.starts_with("HTTP/1.1 200 OK\r\n"), "{status}");
+    }
+}
+
+#[tokio::test]
+async fn w5_u8_refused_body_without_end_is_answered_and_closed() {
+    let limits = ServeLimits { drain_bytes_max: 1024 * 1024, drain_timeout: LONG * 2, ..ServeLimits::default() };
+    let server = within(limits).await;
+    let (reader, mut writer) = Client::connect(&server.url).await.0.into_split();
+    let sending = tokio::spawn(async move {
+        let head = "POST /api/nothing HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n";
+        writer.write_all(head.as_bytes()).await.unwrap();
+        let chunk = format!("4000\r\n{}\r\n", "x".repeat(0x4000));
+        while writer.write_all(chunk.as_bytes()).await.is_ok() {}
+        writer
+    });
+    // Until nobody reads it any more.
+    let writer = tokio::time::timeout(LONG, sending).await.expect("it is read without end").unwrap();
+    let answer = Client(reader.reunite(writer).unwrap()).rest().await;
+    assert!(answer.starts_with("HTTP/1.1 404 Not Found\r\n"), "{answer}");
+}
+
+#[tokio::test]
+async fn w5_u8_refused_body_that_stops_is_answered_and_closed() {
+    let limits = ServeLimits { drain_timeout: SHORT, header_timeout: LONG * 2, ..ServeLimits::default() };
+    let server = within(limits).await;
+    for body in ["Content-Length: 1000\r\n\r\nx", "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n"] {
+        let mut client = Client::connect(&server.url).await;
+        client.send(&format!("POST /api/nothing HTTP/1.1\r\nHost: localhost\r\n{body}")).await;
+        let answer = client.rest().await;
+        assert!(answer.starts_with("HTTP/1.1 404 Not Found\r\n"), "{body}: {answer}");
     }
 }
 

@@ -45,6 +45,8 @@ pub enum Down {
     Panic,
     /// It never answers, and tells when it was asked.
     Hangs(Arc<Notify>),
+    /// It says after so long that every token is that of this subscription, and answers nothing else.
+    FindsTokens(Duration, Box<PushTarget>),
 }
 
 impl Down {
@@ -57,6 +59,7 @@ impl Down {
                 asked.notify_one();
                 std::future::pending().await
             }
+            Self::FindsTokens(..) => std::future::pending().await,
         }
     }
 }
@@ -363,7 +366,11 @@ impl PushStore for Down {
     async fn subscription_of(&self, _: FeedId) -> StoreResult<Option<Subscription>> {
         self.fail().await
     }
-    async fn targets_by_token(&self, _: Vec<String>) -> StoreResult<Vec<StoreResult<Option<PushTarget>>>> {
+    async fn targets_by_token(&self, tokens: Vec<String>) -> StoreResult<Vec<StoreResult<Option<PushTarget>>>> {
+        if let Self::FindsTokens(after, target) = self {
+            tokio::time::sleep(*after).await;
+            return Ok(tokens.iter().map(|_| Ok(Some((**target).clone()))).collect());
+        }
         self.fail().await
     }
     async fn push_targets(&self, _: &str, _: u32) -> StoreResult<Vec<PushTarget>> {

@@ -1,6 +1,7 @@
 //! Deliveries over real HTTP, on each kind of store.
 
 mod answers;
+mod clock;
 mod flaky;
 mod isolation;
 mod leases;

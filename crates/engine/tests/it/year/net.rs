@@ -3,11 +3,12 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, OnceLock},
+    time::Duration,
 };
 
 use async_trait::async_trait;
 use domain::ports::{Clock as _, Headers, Http, HttpError, HttpRequest, HttpResponse, MemoryPermit, Method};
-use engine::{Engine, Verification, VerifyAnswer};
+use engine::{Engine, TimeLeft, Verification, VerifyAnswer};
 use jiff::SignedDuration;
 use url::form_urlencoded;
 
@@ -94,7 +95,7 @@ impl Net {
             lease_secs: lease.map(|secs| secs.to_string()),
             reason: None,
         };
-        engine.verify(Some(&token), asked, &|_| true).await.unwrap()
+        engine.verify(Some(&token), asked, &|_| true, &mut TimeLeft::new(Duration::from_mins(3))).await.unwrap()
     }
 }
 

@@ -12,7 +12,7 @@ use domain::{
     ports::{Clock as _, Store},
     push::{Algorithm, Subscription, sign},
 };
-use engine::{AddFeed, Deps, Engine, EngineSettings, PushAnswer, PushRequest, PushSettings};
+use engine::{AddFeed, Deps, Engine, EngineSettings, PushAnswer, PushRequest, PushSettings, TimeLeft};
 use jiff::{SignedDuration, Timestamp};
 use testkit::{SeededIds, SimulatedClock};
 
@@ -84,8 +84,10 @@ impl World {
                 body: body.into_bytes(),
                 ..PushRequest::default()
             };
-            let answer = match self.engine.recipient(&token).await.unwrap() {
-                Ok(recipient) => self.engine.receive(recipient, delivery).await.unwrap(),
+            // As long as a busy machine takes.
+            let mut time = TimeLeft::new(Duration::from_mins(3));
+            let answer = match self.engine.recipient(&token, &mut time).await.unwrap() {
+                Ok(recipient) => self.engine.receive(recipient, delivery, time).await.unwrap(),
                 Err(answer) => answer,
             };
             if answer == PushAnswer::Stored {

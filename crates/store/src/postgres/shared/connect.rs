@@ -230,6 +230,15 @@ fn session_options() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{PostgresOptions, postgres::shared::lending::LOOK_EVERY};
+
+    #[test]
+    fn u4_silent_database_is_given_up_within_five_seconds() {
+        let time = PostgresOptions::default().connect_timeout;
+        let Patience { with_call, with_server } = Address::of("postgres://u@h/d", time).unwrap().patience();
+        assert!(with_call + LOOK_EVERY + with_server <= Duration::from_millis(4500), "{with_call:?} {with_server:?}");
+        assert!(PROBE_TIMEOUT < time && CONNECT_TIMEOUT < time, "what is left is for another connection");
+    }
 
     #[test]
     fn a_wrong_url_is_reported_without_its_password() {

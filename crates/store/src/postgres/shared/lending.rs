@@ -34,7 +34,7 @@ pub(crate) const UNLIMITED: Duration = Duration::MAX;
 const LONG_STATEMENTS: &str = "SET LOCAL statement_timeout = '10min'";
 
 /// How often it is looked whether a connection is lent for too long.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// After the server has answered others it is asked again so much later.
 const ASK_AGAIN_AFTER: Duration = Duration::from_secs(5);

@@ -5,8 +5,8 @@ use std::time::Duration;
 use domain::{
     FeedId, WebhookId,
     delivery::{
-        AttemptEnd, AttemptLog, AttemptOutcome, DeliveryFilter, DeliveryJob, DeliveryStatus, FinishReport, Verdict,
-        WebhookPatch,
+        AttemptEnd, AttemptLog, AttemptOutcome, BreakerRules, DeliveryFilter, DeliveryJob, DeliveryStatus,
+        FinishReport, Verdict, WebhookPatch,
     },
 };
 
@@ -23,6 +23,7 @@ contract! {
     d9_a_failed_probe_costs_no_attempt,
     d9_a_new_row_is_probed_within_a_second,
     d9_after_a_probe_that_hung_a_new_row_goes_next,
+    d9_frequent_probes_of_tried_rows_do_not_starve_new_ones,
     d9_probes_of_tried_rows_wait_longer_each_time,
     d9_probes_most_tried_twice_then_least_tried,
     d9_failures_of_one_batch_are_counted_in_order,
@@ -123,9 +124,11 @@ async fn d9_a_new_row_is_probed_within_a_second(harness: &Harness) {
     let feed = harness.add("http://e.org/1", vec![]).await;
     let webhook = harness.opened(10).await;
     harness.fail_probe().await;
+    harness.publish(feed, "0").await;
+    assert_eq!(harness.fail_probe().await.tries, 0, "at once: no new row was probed before");
     harness.publish(feed, "1").await;
     harness.publish(feed, "2").await;
-    assert_eq!(harness.take("worker", 9).await.len(), 0, "the last probe was just now");
+    assert_eq!(harness.take("worker", 9).await.len(), 0, "the last new row was probed just now");
     harness.advance(HALF_A_SECOND).await;
     // The newest first: what is older may be just what the receiver refuses.
     let first = harness.fail_probe().await;
@@ -162,6 +165,31 @@ async fn d9_after_a_probe_that_hung_a_new_row_goes_next(harness: &Harness) {
     assert_eq!(until_then, Some(Duration::from_millis(100)), "nothing new waits");
     harness.advance(Duration::from_millis(100)).await;
     assert!(tries_of_next().await > 0);
+}
+
+async fn d9_frequent_probes_of_tried_rows_do_not_starve_new_ones(harness: &Harness) {
+    let often = BreakerRules {
+        probe_first: Duration::from_millis(100),
+        probe_max: Duration::from_millis(400),
+        ..BreakerRules::default()
+    };
+    let feed = harness.add("http://e.org/1", vec![]).await;
+    harness.opened(10).await;
+    harness.publish(feed, "1").await;
+    let mut tries = Vec::new();
+    // All that is sent is answered 500 at once, for longer than a second.
+    for _ in 0..24 {
+        if let Some(probe) = harness.take("worker", 9).await.pop() {
+            tries.push(probe.tries);
+            harness.mark_within(vec![finished(&probe, RETRY)], &often).await;
+        }
+        if tries == [0] {
+            harness.publish(feed, "2").await;
+        }
+        harness.advance(Duration::from_millis(50)).await;
+    }
+    assert_eq!(tries.iter().filter(|tries| **tries == 0).count(), 2, "{tries:?}");
+    assert!(tries.len() > 4, "others are probed meanwhile: {tries:?}");
 }
 
 async fn d9_probes_of_tried_rows_wait_longer_each_time(harness: &Harness) {

@@ -158,13 +158,18 @@ impl Harness {
         self.store.delivery(id).await.unwrap().expect("the delivery is there").1
     }
 
-    pub(super) async fn mark(&self, mut finished: Vec<AttemptOutcome>) -> FinishReport {
+    pub(super) async fn mark(&self, finished: Vec<AttemptOutcome>) -> FinishReport {
+        self.mark_within(finished, &BreakerRules::default()).await
+    }
+
+    /// The same with other rules than the usual.
+    pub(super) async fn mark_within(&self, mut finished: Vec<AttemptOutcome>, rules: &BreakerRules) -> FinishReport {
         for one in finished.iter_mut().filter(|one| one.url.is_empty()) {
             if let Some(webhook) = self.store.receiver(one.webhook_id).await.unwrap() {
                 one.url = webhook.url;
             }
         }
-        self.store.finish_deliveries(finished, &BreakerRules::default()).await.unwrap()
+        self.store.finish_deliveries(finished, rules).await.unwrap()
     }
 
     /// An attempt whose mark counts, and that disables nothing.

@@ -21,7 +21,7 @@ use testkit::{FreshPostgres, Line, LineState, SimulatedClock, fresh_postgres};
 use super::{
     LEASE,
     given_outbox::{claim, lease_of, limits, webhook},
-    import,
+    import, with_connections,
 };
 
 /// Far longer than any call may take, on a machine that is busy: it only ends a test that hangs.
@@ -161,8 +161,7 @@ async fn p3_a_request_waits_for_a_connection_where_the_server_has_none_left() {
     admin.batch_execute(&create).await.unwrap();
     let (scheme, rest) = database.url().split_once("://").unwrap();
     let (_, host) = rest.split_once('@').unwrap();
-    let options = PostgresOptions { pool_size: 20, ..PostgresOptions::default() };
-    let store = PostgresStore::connect(&format!("{scheme}://{role}@{host}"), options).await.unwrap();
+    let store = PostgresStore::connect(&format!("{scheme}://{role}@{host}"), with_connections(20)).await.unwrap();
     let made: Vec<_> = (0..20)
         .map(|number| {
             let store = store.clone();

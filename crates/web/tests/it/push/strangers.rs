@@ -1,12 +1,15 @@
 //! What strangers do at the callback, and that no hub suffers from it.
 
-use domain::push::SubscriptionState;
+use std::time::Duration;
+
+use domain::{account::READER, push::SubscriptionState};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde_json::Value;
 use testkit::{Behaviour, HubPush, Verify};
 use web::{ServeLimits, WebSettings};
 
 use super::world::{DAY, World, atom, each, each_serving, each_with_few_pushes};
-use crate::raw::{Client, LONG};
+use crate::raw::{Client, LONG, PROBE};
 
 /// More than the limit, and then some.
 const CONNECTIONS: usize = 1000;
@@ -189,6 +192,64 @@ async fn w3_u8_strangers_fill_no_log() {
             assert!(!lines.is_empty(), "{method} {url}");
             assert_eq!(lines.iter().any(|line| line["level"] != "DEBUG"), is_logged, "{method} {url}: {lines:?}");
         }
+    }
+}
+
+#[tokio::test]
+async fn w5_u8_refused_pushes_fill_no_log() {
+    crate::observed::log();
+    for (place, world) in each_with_few_pushes().await.into_iter().enumerate() {
+        world.subscribe("/f").await;
+        let callback = world.held("/f").await.callback;
+        for turn in 0..2 {
+            let (mut refused, mut warnings) = (0, 0);
+            // The minute in which they are counted is a real one: on a slow machine it takes more until there are too many.
+            for step in 0..1000 {
+                let id = format!("refused-{place}-{turn}-{step}");
+                let request = reqwest::Client::new().post(&callback).header("x-request-id", &id);
+                if crate::server::answer(request).await.status == 429 {
+                    let is_warning =
+                        |line: &&Value| line["level"] == "WARN" && line["fields"]["reason"] == "too_many";
+                    warnings += crate::observed::logged(&id).iter().filter(is_warning).count();
+                    refused += 1;
+                }
+                if refused == 20 {
+                    break;
+                }
+            }
+            assert_eq!((refused, warnings), (20, 1), "in turn {turn}");
+            // The poll that was asked for is due: what is refused now needs another.
+            world.advance(Duration::from_secs(10)).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn w5_u8_body_of_a_push_that_is_gone_or_too_many_is_drained() {
+    let body = " ".repeat(6 * 1024 * 1024);
+    for world in each_with_few_pushes().await {
+        let id = world.subscribe("/f").await;
+        let callback = world.held("/f").await.callback;
+        let path = callback.strip_prefix(&world.url).unwrap();
+        let status_of_push = async || {
+            let mut client = Client::connect(&world.url).await;
+            let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", body.len());
+            client.send(&head).await;
+            client.send(&body).await;
+            let answer = client.until("}").await;
+            // All of it was read, so the connection serves for another request.
+            client.send(PROBE).await;
+            assert!(client.until("}").await.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+            answer.lines().next().unwrap().to_owned()
+        };
+        // The minute in which they are counted is a real one.
+        let mut pushed = 0;
+        while status_of_push().await != "HTTP/1.1 429 Too Many Requests" {
+            assert!(pushed < 500, "there are never too many");
+            pushed += 1;
+        }
+        world.engine.delete_feed(READER, id).await.unwrap();
+        assert_eq!(status_of_push().await, "HTTP/1.1 410 Gone");
     }
 }
 

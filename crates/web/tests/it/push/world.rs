@@ -23,7 +23,10 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use web::{AppState, ServeLimits, WebSettings};
 
-use crate::server::{Answer, METRICS, answer, client};
+use crate::{
+    raw::LONG,
+    server::{Answer, METRICS, answer, client},
+};
 
 pub const HOUR: Duration = Duration::from_hours(1);
 pub const DAY: Duration = Duration::from_hours(24);
@@ -76,8 +79,9 @@ fn with_pushes(per_minute: u32) -> WebSettings {
 }
 
 async fn each_of(settings: PushSettings, web: WebSettings, limits: ServeLimits) -> Vec<World> {
-    // On a busy machine the store takes its time.
-    let settings = PushSettings { store_timeout: Duration::from_mins(3), ..settings };
+    // On a busy machine the store takes its time, and so does a large body.
+    let limits = ServeLimits { drain_timeout: LONG, ..limits };
+    let settings = PushSettings { answer_timeout: Duration::from_mins(3), ..settings };
     let sqlite = Database::Sqlite(testkit::fresh_sqlite().await);
     let postgres = Database::Postgres(testkit::fresh_postgres().await);
     vec![

@@ -75,6 +75,28 @@ async fn d1_rotated_secret_is_shown_once() {
 }
 
 #[tokio::test]
+async fn d1_replay_ends_at_until() {
+    for world in each().await {
+        let webhook = world.webhook(json!({ "backlog": true })).await;
+        world.feed("/feed", 3).await;
+        assert_eq!(world.end(Verdict::Delivered, Some(200)).await, 3);
+        let path = format!("/api/webhooks/{}/replay", webhook["id"]);
+        let replay = async |since: &str, until: serde_json::Value| {
+            world.send("POST", &path, &json!({ "since": since, "until": until })).await
+        };
+        let delivered = world.get("/api/outbox/deliveries").await;
+        let happened: jiff::Timestamp = delivered["events"][0]["createdAt"].as_str().unwrap().parse().unwrap();
+        let just_before = happened - jiff::SignedDuration::from_millis(1);
+        for (until, queued) in [(json!(just_before), 0), (json!(happened), 3), (json!(null), 3)] {
+            assert_eq!(replay("2020-01-01T00:00:00Z", until.clone()).await.ok(202)["queued"], queued, "{until}");
+            assert_eq!(world.end(Verdict::Delivered, Some(200)).await, queued, "{until}");
+        }
+        let backwards = replay("2020-01-02T00:00:00Z", json!("2020-01-01T00:00:00Z")).await;
+        assert_eq!(backwards.error(409), "`until`: this time is before `since`");
+    }
+}
+
+#[tokio::test]
 async fn d1_replay_queues_past_events() {
     for world in each().await {
         let webhook = world.webhook(json!({ "backlog": true })).await;

@@ -115,6 +115,13 @@ async fn d1_d10_bad_input_is_400_and_named() {
         ("POST", "/api/webhooks/1/replay", "{}", "`since`"),
         ("POST", "/api/webhooks/1/replay", r#"{"since": "yesterday"}"#, "`since`: expected a time with its zone"),
         ("POST", "/api/webhooks/1/replay", r#"{"since": "2024-01-01"}"#, "`since`: expected a time with its zone"),
+        (
+            "POST",
+            "/api/webhooks/1/replay",
+            r#"{"since": "2024-01-01T00:00:00Z", "until": "2024-01-02"}"#,
+            "`until`: expected a time with its zone",
+        ),
+        ("POST", "/api/webhooks/1/replay", r#"{"since": "2024-01-01T00:00:00Z", "until": 1}"#, "until: "),
         ("POST", "/api/outbox/requeue", "{}", "`webhookId`"),
         ("POST", "/api/outbox/requeue", r#"{"webhookId": null}"#, "webhookId: "),
         ("POST", "/api/outbox/requeue?webhookId=1", r#"{"webhookId": 1}"#, "`webhookId`: no such parameter"),
