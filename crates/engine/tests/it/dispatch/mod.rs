@@ -4,6 +4,6 @@ mod answers;
 mod flaky;
 mod isolation;
 mod leases;
-mod office;
 mod sending;
+mod setup;
 mod stopping;

@@ -9,7 +9,7 @@ use domain::{
 };
 use serde_json::{Value, json};
 
-use super::{House, page_walls};
+use super::{Cluster, page_isolation};
 use crate::{
     observed::log,
     server::{Answer, answer},
@@ -22,21 +22,21 @@ pub(super) const MARK: &str = "zanzibar";
 pub(super) const STRANGERS: &str = "stranger-of-zanzi";
 
 /// Her things: by the route below which each is found, its id.
-async fn things_of(house: &House, ann: &str) -> BTreeMap<&'static str, String> {
-    let make = async |path: &str, body: Value| house.ask(ann, "POST", path, &body).await.ok(201);
+async fn things_of(cluster: &Cluster, ann: &str) -> BTreeMap<&'static str, String> {
+    let make = async |path: &str, body: Value| cluster.ask(ann, "POST", path, &body).await.ok(201);
     let id = |made: &Value| made["id"].to_string().trim_matches('"').to_owned();
     let opml = format!(r#"<opml><body><outline text="{MARK}" xmlUrl="https://{MARK}.example/feed"/></body></opml>"#);
-    let import = house.as_browser(ann, "POST", "/api/opml/import").header("content-type", "text/x-opml").body(opml);
+    let import = cluster.as_browser(ann, "POST", "/api/opml/import").header("content-type", "text/x-opml").body(opml);
     answer(import).await.ok(200);
-    let feed = house.ask(ann, "GET", "/api/feeds", &Value::Null).await.ok(200)[0].clone();
-    store_entry(house, FeedId(feed["id"].as_i64().unwrap())).await;
-    let entries = house.ask(ann, "GET", "/api/entries", &Value::Null).await.ok(200);
+    let feed = cluster.ask(ann, "GET", "/api/feeds", &Value::Null).await.ok(200)[0].clone();
+    store_entry(cluster, FeedId(feed["id"].as_i64().unwrap())).await;
+    let entries = cluster.ask(ann, "GET", "/api/entries", &Value::Null).await.ok(200);
     let folder = make("/api/folders", json!({ "name": MARK })).await;
     let webhook =
         make("/api/webhooks", json!({ "url": format!("https://{MARK}.example/hook"), "description": MARK })).await;
-    let delivery = house.ask(ann, "POST", &format!("/api/webhooks/{}/test", id(&webhook)), &Value::Null).await;
+    let delivery = cluster.ask(ann, "POST", &format!("/api/webhooks/{}/test", id(&webhook)), &Value::Null).await;
     let token = make("/api/tokens", json!({ "name": MARK, "scope": "read" })).await;
-    let sessions = house.ask(ann, "GET", "/api/sessions", &Value::Null).await.ok(200);
+    let sessions = cluster.ask(ann, "GET", "/api/sessions", &Value::Null).await.ok(200);
     BTreeMap::from([
         ("/api/feeds", id(&feed)),
         ("/api/entries", id(&entries["entries"][0])),
@@ -50,8 +50,8 @@ async fn things_of(house: &House, ann: &str) -> BTreeMap<&'static str, String> {
 }
 
 /// An entry of a feed, as a poll brings it.
-async fn store_entry(house: &House, feed: FeedId) {
-    let job = house.store.claim_polls("test", &[feed], Duration::from_mins(1)).await.unwrap().remove(0);
+async fn store_entry(cluster: &Cluster, feed: FeedId) {
+    let job = cluster.store.claim_polls("test", &[feed], Duration::from_mins(1)).await.unwrap().remove(0);
     let entry = IncomingEntry {
         guid: "1".to_owned(),
         identity: Hash::of(b"1"),
@@ -72,7 +72,7 @@ async fn store_entry(house: &House, feed: FeedId) {
         moved_to: None,
         outcome: PollOutcome::Fetched(document),
     };
-    assert!(house.store.finish_polls(vec![result]).await.unwrap().remove(0).unwrap().applied);
+    assert!(cluster.store.finish_polls(vec![result]).await.unwrap().remove(0).unwrap().applied);
 }
 
 /// What is sent to routes that need a body.
@@ -89,12 +89,12 @@ fn body(route: &str) -> Value {
 }
 
 /// All that an account sees of itself.
-async fn seen(house: &House, cookie: &str) -> Vec<String> {
+async fn seen(cluster: &Cluster, cookie: &str) -> Vec<String> {
     let paths =
         ["feeds", "folders", "entries", "counts", "webhooks", "outbox/deliveries", "tokens", "account", "opml/export"];
     let mut seen = Vec::new();
     for path in paths {
-        seen.push(house.ask(cookie, "GET", &format!("/api/{path}"), &Value::Null).await.text);
+        seen.push(cluster.ask(cookie, "GET", &format!("/api/{path}"), &Value::Null).await.text);
     }
     seen
 }
@@ -102,8 +102,8 @@ async fn seen(house: &House, cookie: &str) -> Vec<String> {
 #[tokio::test]
 async fn a1_nothing_of_another_account_is_found_by_any_route() {
     log();
-    for (house, admin) in House::each_locked().await {
-        walk(house, admin).await;
+    for (cluster, admin) in Cluster::each_locked().await {
+        walk(cluster, admin).await;
     }
     let log = log();
     let told: Vec<&str> = log.lines().filter(|line| line.contains(STRANGERS)).collect();
@@ -116,8 +116,8 @@ async fn a1_nothing_of_another_account_is_found_by_any_route() {
 }
 
 /// Asks as somebody who must not find anything of hers.
-async fn pry(house: &House, cookie: &str, method: &str, path: &str, body: &Value) -> Answer {
-    let request = house.as_browser(cookie, method, path).header("x-request-id", STRANGERS);
+async fn ask_as_stranger(cluster: &Cluster, cookie: &str, method: &str, path: &str, body: &Value) -> Answer {
+    let request = cluster.as_browser(cookie, method, path).header("x-request-id", STRANGERS);
     let answer = match body {
         Value::Null => answer(request).await,
         body => answer(request.header("content-type", "application/json").body(body.to_string())).await,
@@ -127,15 +127,15 @@ async fn pry(house: &House, cookie: &str, method: &str, path: &str, body: &Value
     answer
 }
 
-async fn walk(house: House, admin: String) {
-    let (account, ann) = house.account(&admin, "ann").await;
-    let (_, bob) = house.account(&admin, "bob").await;
-    let mut things = things_of(&house, &ann).await;
+async fn walk(cluster: Cluster, admin: String) {
+    let (account, ann) = cluster.account(&admin, "ann").await;
+    let (_, bob) = cluster.account(&admin, "bob").await;
+    let mut things = things_of(&cluster, &ann).await;
     things.insert("/api/outbox/events", things["/api/outbox/deliveries"].clone());
-    let before = seen(&house, &ann).await;
+    let before = seen(&cluster, &ann).await;
     assert!(before.concat().contains(MARK));
 
-    let document = house.server.get("/api/openapi.json").await.ok(200);
+    let document = cluster.server.get("/api/openapi.json").await.ok(200);
     let mut refused = 0;
     for (path, item) in document["paths"].as_object().unwrap() {
         for method in item.as_object().unwrap().keys().map(|method| method.to_uppercase()) {
@@ -143,14 +143,15 @@ async fn walk(house: House, admin: String) {
             let thing = things.iter().find(|(below, _)| path.starts_with(&format!("{below}/{{id}}")));
             if let Some((_, id)) = thing {
                 for stranger in [&bob, &admin] {
-                    let answer = pry(&house, stranger, &method, &path.replace("{id}", id), &body(&route)).await;
+                    let answer =
+                        ask_as_stranger(&cluster, stranger, &method, &path.replace("{id}", id), &body(&route)).await;
                     assert_eq!(answer.status, 404, "{route}: {answer:?}");
                 }
                 refused += 1;
             } else if method == "GET" && !path.contains('{') && !path.contains("callback") {
                 // `/metrics` is among them.
                 for stranger in [&bob, &admin] {
-                    pry(&house, stranger, "GET", path, &Value::Null).await;
+                    ask_as_stranger(&cluster, stranger, "GET", path, &Value::Null).await;
                 }
             }
         }
@@ -162,44 +163,44 @@ async fn walk(house: House, admin: String) {
         ("POST", "/api/entries/mark-read", json!({})),
         ("POST", "/api/entries/mark-read", json!({ "feedId": things["/api/feeds"].parse::<i64>().unwrap() })),
     ] {
-        let marked = pry(&house, &bob, method, path, &given).await.ok(200);
+        let marked = ask_as_stranger(&cluster, &bob, method, path, &given).await.ok(200);
         assert_eq!(marked, json!({ "marked": 0 }), "{path} {given}");
     }
     let webhook = json!({ "webhookId": things["/api/webhooks"].parse::<i64>().unwrap() });
-    pry(&house, &bob, "POST", "/api/outbox/requeue", &webhook).await.error(404);
+    ask_as_stranger(&cluster, &bob, "POST", "/api/outbox/requeue", &webhook).await.error(404);
     for query in
         [format!("ids={}", things["/api/entries"]), format!("q={MARK}"), format!("feedId={}", things["/api/feeds"])]
     {
-        let page = house.ask(&bob, "GET", &format!("/api/entries?{query}"), &Value::Null).await.ok(200);
+        let page = cluster.ask(&bob, "GET", &format!("/api/entries?{query}"), &Value::Null).await.ok(200);
         assert_eq!(page["entries"], json!([]), "{query}");
     }
-    page_walls::walk(&house, account["id"].as_i64().unwrap(), &things, [&bob, &admin]).await;
-    assert_eq!(seen(&house, &ann).await, before, "and nothing of hers has changed");
+    page_isolation::walk(&cluster, account["id"].as_i64().unwrap(), &things, [&bob, &admin]).await;
+    assert_eq!(seen(&cluster, &ann).await, before, "and nothing of hers has changed");
 }
 
 #[tokio::test]
 async fn a1_f1_what_another_has_imported_is_not_there_before_it_was_fetched() {
-    for (house, admin) in House::each_locked().await {
-        let (_, ann) = house.account(&admin, "ann").await;
+    for (cluster, admin) in Cluster::each_locked().await {
+        let (_, ann) = cluster.account(&admin, "ann").await;
         let file = format!(r#"<opml><body><outline text="{MARK}" xmlUrl="http://e.org/1"/></body></opml>"#);
-        let import = house.as_browser(&ann, "POST", "/api/opml/import").header("content-type", "text/x-opml");
+        let import = cluster.as_browser(&ann, "POST", "/api/opml/import").header("content-type", "text/x-opml");
         answer(import.body(file)).await.ok(200);
         let wish = json!({ "url": "http://e.org/1" });
-        pry(&house, &admin, "POST", "/api/feeds", &wish).await.error(502);
-        assert_eq!(house.ask(&admin, "GET", "/api/feeds", &Value::Null).await.ok(200), json!([]));
+        ask_as_stranger(&cluster, &admin, "POST", "/api/feeds", &wish).await.error(502);
+        assert_eq!(cluster.ask(&admin, "GET", "/api/feeds", &Value::Null).await.ok(200), json!([]));
     }
 }
 
 #[tokio::test]
 async fn a1_a_refresh_tells_of_ones_own_feeds() {
-    for (house, admin) in House::each_locked().await {
-        let (_, ann) = house.account(&admin, "ann").await;
+    for (cluster, admin) in Cluster::each_locked().await {
+        let (_, ann) = cluster.account(&admin, "ann").await;
         let opml = r#"<opml version="2.0"><body><outline xmlUrl="http://e.org/1"/></body></opml>"#;
         let import =
-            house.as_browser(&admin, "POST", "/api/opml/import").header("content-type", "text/x-opml").body(opml);
+            cluster.as_browser(&admin, "POST", "/api/opml/import").header("content-type", "text/x-opml").body(opml);
         answer(import).await.ok(200);
-        let told = house.ask(&ann, "POST", "/api/refresh", &Value::Null).await.ok(200);
+        let told = cluster.ask(&ann, "POST", "/api/refresh", &Value::Null).await.ok(200);
         assert_eq!((&told["polled"], &told["failed"]), (&json!(0), &json!(0)), "{told}");
-        assert!(house.store.feeds(READER).await.unwrap()[0].last_error.is_some(), "it was polled all the same");
+        assert!(cluster.store.feeds(READER).await.unwrap()[0].last_error.is_some(), "it was polled all the same");
     }
 }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use reqwest::{Client, RequestBuilder, redirect::Policy};
 
 use super::{
-    House,
-    walls::{MARK, STRANGERS},
+    Cluster,
+    isolation::{MARK, STRANGERS},
 };
 use crate::server::{Answer, answer};
 
@@ -55,9 +55,14 @@ fn forms_about(page: &str) -> &'static [&'static str] {
 
 /// Asks for every page and by every form as each of these, who must not find anything of hers; and as nobody, who must not
 /// find anything at all.
-pub(super) async fn walk(house: &House, ann: i64, things: &BTreeMap<&'static str, String>, strangers: [&String; 2]) {
+pub(super) async fn walk(
+    cluster: &Cluster,
+    ann: i64,
+    things: &BTreeMap<&'static str, String>,
+    strangers: [&String; 2],
+) {
     let [bob, _] = strangers;
-    let browser = Browser::new(house);
+    let browser = Browser::new(cluster);
     let mut walked = BTreeSet::new();
     for (page, id) in [
         ("/feed/{id}", &things["/api/feeds"]),
@@ -144,13 +149,13 @@ fn served() -> BTreeSet<String> {
 
 /// As a browser asks that follows nothing.
 struct Browser<'a> {
-    house: &'a House,
+    cluster: &'a Cluster,
     client: Client,
 }
 
 impl<'a> Browser<'a> {
-    fn new(house: &'a House) -> Self {
-        Self { house, client: Client::builder().no_proxy().redirect(Policy::none()).build().unwrap() }
+    fn new(cluster: &'a Cluster) -> Self {
+        Self { cluster, client: Client::builder().no_proxy().redirect(Policy::none()).build().unwrap() }
     }
 
     async fn expects(&self, cookie: &str, method: &str, path: &str, form: Option<&str>, status: u16) {
@@ -170,7 +175,7 @@ impl<'a> Browser<'a> {
     }
 
     fn request(&self, method: &str, path: &str, form: Option<&str>) -> RequestBuilder {
-        let url = &self.house.server.url;
+        let url = &self.cluster.server.url;
         let request = self.client.request(method.parse().unwrap(), format!("{url}{path}"));
         let request = request.header("accept", "text/html").header("origin", url);
         match form {
