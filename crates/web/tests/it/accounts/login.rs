@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use domain::account::{NewToken, READER, SecretHash, TokenScope};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -130,6 +131,10 @@ async fn a4_whatever_is_wrong_gets_the_same_401() {
     for (cluster, cookie) in Cluster::each_locked().await {
         let (ben, bens) = cluster.account(&cookie, "ben").await;
         let bens_token = cluster.token(&bens, "write").await;
+        let (expired, revoked) = (expired_token(&cluster).await, cluster.token(&cookie, "write").await);
+        cluster.with_token(&revoked, "GET", "/api/folders", &Value::Null).await.ok(200);
+        let revoke = format!("/api/tokens/{}", revoked["id"]);
+        assert_eq!(cluster.ask(&cookie, "DELETE", &revoke, &Value::Null).await.status, 204);
         let path = format!("/api/accounts/{}", ben["id"]);
         assert_eq!(cluster.ask(&cookie, "DELETE", &path, &Value::Null).await.status, 204);
         let foreign = format!("pirssonite-session={}", "A".repeat(43));
@@ -146,6 +151,8 @@ async fn a4_whatever_is_wrong_gets_the_same_401() {
             cluster.ask("pirssonite-session=x", "GET", "/api/folders", &Value::Null).await,
             cluster.ask(&bens, "GET", "/api/folders", &Value::Null).await,
             cluster.with_token(&bens_token, "GET", "/api/folders", &Value::Null).await,
+            cluster.with_token(&expired, "GET", "/api/folders", &Value::Null).await,
+            cluster.with_token(&revoked, "GET", "/api/folders", &Value::Null).await,
             cluster.with_token(&json!({ "token": "pir_x" }), "GET", "/api/folders", &Value::Null).await,
             cluster.server.get("/api/folders").await,
         ];
@@ -156,6 +163,28 @@ async fn a4_whatever_is_wrong_gets_the_same_401() {
             assert_eq!(answer.header("set-cookie"), "");
         }
     }
+}
+
+/// A token of the reader's whose end has passed. None such is made by the API; one that lasts is good in the same form.
+async fn expired_token(cluster: &Cluster) -> Value {
+    let [lasting, expired] =
+        [("L", "2999-01-01T00:00:00Z"), ("E", "2000-01-01T00:00:00Z")].map(|(letter, end)| NewToken {
+            name: "a program".to_owned(),
+            scope: TokenScope::Write,
+            expires_at: Some(end.parse().unwrap()),
+            secret: SecretHash::of(&secret_of(letter)),
+            fever_key: SecretHash::of(letter),
+        });
+    for token in [lasting, expired] {
+        cluster.store.create_token(READER, token).await.unwrap();
+    }
+    let lasting = json!({ "token": secret_of("L") });
+    cluster.with_token(&lasting, "GET", "/api/folders", &Value::Null).await.ok(200);
+    json!({ "token": secret_of("E") })
+}
+
+fn secret_of(letter: &str) -> String {
+    format!("pir_{}", letter.repeat(43))
 }
 
 #[tokio::test]
