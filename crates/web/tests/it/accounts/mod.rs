@@ -1,6 +1,7 @@
 //! Who is let in, and who is not.
 
 mod figures;
+mod foreign_ids;
 mod guessing;
 mod isolation;
 mod login;

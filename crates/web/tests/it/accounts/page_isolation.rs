@@ -30,9 +30,14 @@ const OPEN: [&str; 9] = [
 const OWN: [&str; 10] =
     ["/", "/unread", "/all", "/starred", "/search", "/push", "/webhooks", "/status", "/settings", "/feed-icons.css"];
 
-/// What administrators do to others.
-const ADMINS_FORMS: [&str; 4] =
-    ["do=set-password&password=battery+staple", "do=admin", "do=no-admin", "do=remove-account"];
+/// Forms that are for administrators: what they do to others, and to all subscriptions.
+const ADMINS_FORMS: [(&str, &str); 5] = [
+    ("/settings", "do=set-password&password=battery+staple"),
+    ("/settings", "do=admin"),
+    ("/settings", "do=no-admin"),
+    ("/settings", "do=remove-account"),
+    ("/push", "do=renew"),
+];
 
 /// The forms of a page about one thing.
 fn forms_about(page: &str) -> &'static [&'static str] {
@@ -124,8 +129,8 @@ pub(super) async fn walk(
         browser.is_sent_to_login("POST", page, Some(form)).await;
         walked.insert(format!("POST {page}"));
     }
-    for form in ADMINS_FORMS {
-        browser.expects(bob, "POST", "/settings", Some(&format!("{form}&id={ann}")), 403).await;
+    for (page, form) in ADMINS_FORMS {
+        browser.expects(bob, "POST", page, Some(&format!("{form}&id={ann}")), 403).await;
     }
     assert_eq!(served(), walked, "a page that nobody asked for: add it here");
 }
