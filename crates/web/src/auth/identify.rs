@@ -173,7 +173,7 @@ fn name_of_proxy<'a>(headers: &'a HeaderMap, client: &Client, state: &AppState) 
 async fn by_name(name: &str, state: &AppState) -> ApiResult<Actor> {
     let account = credentials_of(name, state).await?.map(|credentials| credentials.account);
     if account.is_none() && !state.auth.is_unknown_name_logged.swap(true, Ordering::Relaxed) {
-        tracing::warn!(name, "proxy named an account that is not there; further ones are not logged");
+        tracing::warn!(name, hint = "further ones are not logged", "proxy named unknown account");
     }
     let account = account.ok_or(ApiError::Unauthorized)?;
     Ok(Actor::new(&account, TokenScope::Admin, None, Some(Login::Account(account.id))))

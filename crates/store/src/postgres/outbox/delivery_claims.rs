@@ -532,9 +532,9 @@ async fn set_aside(client: &Client, owner: &str, rows: &[Row]) {
     if ids.is_empty() {
         return;
     }
-    tracing::error!(deliveries = ?ids, "deliveries without events set aside");
+    tracing::error!(deliveries = ?ids, "deliveries without events");
     if let Err(error) = execute(client, SET_ASIDE, &[&owner, &ids, &fences]).await {
-        tracing::warn!(error = reason(&error), "setting deliveries aside failed");
+        tracing::warn!(error = reason(&error), "deliveries without events not marked");
     }
 }
 
