@@ -1,6 +1,6 @@
 //! Feeds as the store keeps them.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use jiff::Timestamp;
 
@@ -204,6 +204,18 @@ impl FeedSeed {
         }
     }
 
+    /// Of each seed of an import the place of the first with the same URL, if that is before it: an account follows a URL
+    /// once, and the second is there already.
+    pub fn repeats(seeds: &[Self]) -> Vec<Option<usize>> {
+        let mut firsts: HashMap<&str, usize> = HashMap::new();
+        let places = seeds.iter().enumerate();
+        let repeats = places.map(|(place, seed)| {
+            let first = *firsts.entry(&seed.address.url).or_insert(place);
+            Some(first).filter(|first| *first < place)
+        });
+        repeats.collect()
+    }
+
     /// The feed at another address that an account follows instead of this one, with these settings. Until it is fetched it
     /// is called as this one is.
     pub fn instead_of(feed: &Feed, settings: &FollowSettings, address: FeedAddress) -> Self {
@@ -362,6 +374,21 @@ mod tests {
             let [before, new] = [before, new].map(|url| FeedAddress::parse(url).unwrap());
             assert_eq!(new.clone().after(&before).credentials.as_deref(), expect, "{new:?}");
         }
+    }
+
+    #[test]
+    fn f6_a_url_that_is_in_a_file_twice_is_one_feed() {
+        let check = |urls: &[&str], expect: &[Option<usize>]| {
+            let seeds: Vec<FeedSeed> = urls.iter().map(|url| FeedSeed::new(FeedAddress::parse(url).unwrap())).collect();
+            assert_eq!(FeedSeed::repeats(&seeds), expect, "{urls:?}");
+        };
+        check(&[], &[]);
+        check(&["https://e.org/1", "https://e.org/2"], &[None, None]);
+        check(
+            &["https://e.org/1", "https://e.org/2", "https://e.org/1", "https://e.org/1"],
+            &[None, None, Some(0), Some(0)],
+        );
+        check(&["https://e.org/1", "https://user:pw@e.org/1"], &[None, Some(0)]);
     }
 
     #[test]

@@ -85,7 +85,6 @@ pub struct Span {
     pub ended_at: Timestamp,
     /// What is known of it. Never a text of a feed or a secret.
     pub attributes: Vec<(&'static str, SpanValue)>,
-    /// Why it failed.
     pub error: Option<String>,
 }
 

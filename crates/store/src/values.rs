@@ -93,8 +93,8 @@ pub(crate) fn to_u32(value: i64) -> u32 {
     u32::try_from(value.max(0)).unwrap_or(u32::MAX)
 }
 
-/// Whose a figure is, for a column: no account has the number of the whole server.
-pub(crate) fn figure_owner(account: Option<AccountId>) -> i64 {
+/// The account that a figure is of, for a column: 0, which no account has, for the whole server.
+pub(crate) fn figure_account(account: Option<AccountId>) -> i64 {
     account.map_or(0, |account| account.0)
 }
 

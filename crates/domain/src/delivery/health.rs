@@ -194,20 +194,26 @@ impl ReceiverState {
         self.disable.as_deref()
     }
 
-    /// Whether whoever looks at the webhook sees something else than before: it is disabled, or its breaker has opened
-    /// or closed.
+    /// Whether a change of the webhook is told: whoever looks at it sees something else than before. It is disabled, or its
+    /// breaker has opened or closed.
     pub fn is_shown_otherwise(&self) -> bool {
         let is_breaker_moved = self.before.breaker.is_some() != self.health.breaker.is_some();
         self.disable.is_some() || !self.is_removed && is_breaker_moved
     }
 
-    /// Whether deliveries that waited for it can be claimed now.
+    /// Whether a change of deliveries is told: those that waited for it can be claimed now.
     pub fn has_recovered(&self) -> bool {
         self.before.failures > 0 && self.health.failures == 0
     }
 
+    /// Whether a change of deliveries is told for this attempt: one has failed for good, or is sent to another URL at once.
+    /// Of others it is not: they are many, and whoever sends them knows.
+    pub fn changes_deliveries(&self, outcome: &AttemptOutcome, consequence: &Consequence) -> bool {
+        consequence.status == DeliveryStatus::Failed || self.is_redirected(outcome, consequence)
+    }
+
     /// Whether this attempt left a delivery that is sent to another URL at once.
-    pub fn is_redirected(&self, outcome: &AttemptOutcome, consequence: &Consequence) -> bool {
+    fn is_redirected(&self, outcome: &AttemptOutcome, consequence: &Consequence) -> bool {
         !self.is_removed && self.url != outcome.url && consequence.status == DeliveryStatus::Pending
     }
 }
@@ -407,7 +413,7 @@ mod tests {
         let failed = || at_receiver(attempt(RETRY, 500));
         let gone = || at_receiver(attempt(Verdict::Gone, 410));
         let delivered = || at_receiver(attempt(Verdict::Delivered, 200));
-        let broken = ReceiverState::new("https://r.org/".into(), true, open(1));
+        let broken = || ReceiverState::new("https://r.org/".into(), true, open(1));
         let disabled = ReceiverState::new("https://r.org/".into(), false, Health::default());
         for (name, receiver, expect_failures, is_changed, is_disabled, has_recovered) in [
             ("delivered", after(well(), &[delivered()]), 0, false, false, false),
@@ -415,7 +421,7 @@ mod tests {
             ("failed, then delivered", after(well(), &[failed(), delivered()]), 0, false, false, false),
             ("gone", after(well(), &[gone(), failed()]), 2, true, true, false),
             ("gone, disabled before", after(disabled, &[gone()]), 1, true, false, false),
-            ("delivered to a broken one", after(broken, &[delivered()]), 0, true, false, true),
+            ("delivered to a broken one", after(broken(), &[delivered()]), 0, true, false, true),
             ("another URL", after(well(), &[attempt(RETRY, 500)]), 0, false, false, false),
             ("removed", after(ReceiverState::removed(), &[gone()]), 1, false, false, false),
         ] {
@@ -426,6 +432,33 @@ mod tests {
                 receiver.has_recovered(),
             );
             assert_eq!(found, (expect_failures, is_changed, is_disabled, has_recovered), "{name}");
+        }
+        let ten: [AttemptOutcome; 10] = std::array::from_fn(|_| failed());
+        for (name, receiver, is_webhook_told, are_deliveries_told) in [
+            ("delivered", after(well(), &[delivered()]), false, false),
+            ("failed once", after(well(), &[failed()]), false, false),
+            ("failed ten times", after(well(), &ten), true, false),
+            ("failed, then delivered", after(well(), &[failed(), delivered()]), false, false),
+            ("gone", after(well(), &[gone()]), true, false),
+            ("delivered to a broken one", after(broken(), &[delivered()]), true, true),
+            ("removed", after(ReceiverState::removed(), &[gone()]), false, false),
+        ] {
+            let told = (receiver.is_shown_otherwise(), receiver.has_recovered());
+            assert_eq!(told, (is_webhook_told, are_deliveries_told), "{name}");
+        }
+        let last = || at_receiver(attempt(Verdict::Failed, 500));
+        for (name, receiver, outcome, is_told) in [
+            ("delivered", well(), delivered(), false),
+            ("tried again", well(), failed(), false),
+            ("failed for good", well(), last(), true),
+            ("gone", well(), gone(), true),
+            ("tried again at another URL", well(), attempt(RETRY, 500), true),
+            ("delivered at the old URL", well(), attempt(Verdict::Delivered, 200), false),
+            ("of a removed webhook, tried again", ReceiverState::removed(), failed(), false),
+            ("of a removed webhook, failed for good", ReceiverState::removed(), last(), true),
+        ] {
+            let consequence = receiver.decide(&outcome, &rules, at(100));
+            assert_eq!(receiver.changes_deliveries(&outcome, &consequence), is_told, "{name}");
         }
         let elsewhere = attempt(RETRY, 500);
         let consequence = well().decide(&elsewhere, &rules, at(100));

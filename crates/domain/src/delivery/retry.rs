@@ -43,11 +43,7 @@ impl RetryRules {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttemptEnd {
     /// It answered with this status, and may have asked to be left alone for a while.
-    Answered {
-        status: u16,
-        /// Its `Retry-After`.
-        retry_after: Option<Duration>,
-    },
+    Answered { status: u16, retry_after: Option<Duration> },
     /// It did not answer.
     Unanswered,
 }

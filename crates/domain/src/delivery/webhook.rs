@@ -154,6 +154,15 @@ pub struct EventScope {
     pub webhook_id: Option<WebhookId>,
 }
 
+impl EventScope {
+    /// Of an entry of a feed. What the feed held when it was first fetched is backlog (D1); an update never is: it happened
+    /// just now.
+    pub fn of_entry(kind: EventType, feed: FeedId, is_first_document: bool) -> Self {
+        let is_backlog = is_first_document && kind == EventType::EntryCreated;
+        Self { kind, feed_id: Some(feed), account_id: None, is_backlog, webhook_id: None }
+    }
+}
+
 impl Webhook {
     /// Whether it gets such an event, whose feed its account follows so, or not. A disabled one keeps what it has and
     /// gets nothing new.
@@ -244,13 +253,7 @@ mod tests {
     }
 
     fn scope(feed: i64) -> EventScope {
-        EventScope {
-            kind: EventType::EntryCreated,
-            feed_id: Some(FeedId(feed)),
-            account_id: None,
-            is_backlog: false,
-            webhook_id: None,
-        }
+        EventScope::of_entry(EventType::EntryCreated, FeedId(feed), false)
     }
 
     fn in_folder(folder: Option<i64>) -> Follow {
@@ -279,6 +282,20 @@ mod tests {
             let webhook = Webhook { feed_ids, folder_ids, ..webhook() };
             let (feed, folder) = event;
             assert_eq!(webhook.wants(&scope(feed), Some(in_folder(folder))), wanted, "{webhook:?} {event:?}");
+        }
+    }
+
+    #[test]
+    fn d1_an_update_is_never_backlog() {
+        for (kind, is_first_document, is_backlog) in [
+            (EventType::EntryCreated, true, true),
+            (EventType::EntryCreated, false, false),
+            (EventType::EntryUpdated, true, false),
+            (EventType::EntryUpdated, false, false),
+        ] {
+            let scope = EventScope::of_entry(kind, FeedId(1), is_first_document);
+            assert_eq!(scope.is_backlog, is_backlog, "{kind:?} {is_first_document}");
+            assert_eq!((scope.kind, scope.feed_id, scope.account_id), (kind, Some(FeedId(1)), None));
         }
     }
 

@@ -127,8 +127,8 @@ pub enum HttpError {
     /// The host did not take the connection; the code is as the system names it, such as `ECONNREFUSED`.
     #[error("could not connect to {host}: {code}")]
     Connect { host: String, code: String },
-    /// This machine has no room for another connection: it says nothing about the host.
-    #[error("this machine has no room for another connection: {0}")]
+    /// This machine has no file, port or memory for another connection: it says nothing about the host.
+    #[error("this machine is out of connections: {0}")]
     Exhausted(String),
     /// This server has no memory left for another document: it says nothing about the host.
     #[error("this server has no memory left for another document; it is asked again soon")]

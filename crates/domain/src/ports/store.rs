@@ -93,6 +93,14 @@ pub enum ImportOutcome {
     AlreadyThere(FeedId),
 }
 
+impl ImportOutcome {
+    pub fn feed_id(self) -> FeedId {
+        match self {
+            Self::Imported(id) | Self::AlreadyThere(id) => id,
+        }
+    }
+}
+
 /// What became of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UpdateOutcome<T> {

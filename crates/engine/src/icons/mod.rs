@@ -36,7 +36,7 @@ pub(crate) async fn run(context: &Context, stop: &CancellationToken) {
         let pause = tokio::select! {
             () = stop.cancelled() => return,
             round = round(context) => round.unwrap_or_else(|error| {
-                tracing::warn!(%error, "icons could not be looked for");
+                tracing::warn!(%error, "icon search failed");
                 PAUSE_MAX
             }),
         };

@@ -250,6 +250,7 @@ async fn take(
     let poll_in = has_less.then_some(pusher.settings().poll_after_thin);
     let span = pusher.context.begin_span(("push", SpanKind::Server), request.trace);
     document.trace = span.as_ref().map(OpenSpan::context);
+    tracing::debug!(feed_id = feed_id.0, entries = document.entries.len(), "push read");
     let push = Push { subscription_id: target.subscription.id, secret, document, poll_in };
     let call = time.ask(pusher.pushes.call(push, request.body.len()));
     let stored = measure::store("push", call).await;

@@ -28,7 +28,7 @@ use self::{
     formula::{Fence, PREVIEW, Preview, is_fenced, is_tex},
     frames::{Frame, MARK, PendingObject},
     picture::{Lazy, Picture, is_tracking_pixel},
-    policy::{Fate, Kept, MATH_EMPTY, MATHML, fate},
+    policy::{Kept, MATH_EMPTY, MATHML, Treatment, treatment},
     value::unescaped,
 };
 pub use self::{anchors::Scope, text::plain_text};
@@ -169,9 +169,9 @@ impl Sanitiser<'_> {
         match token {
             _ if self.is_cut => {}
             Token::Start { name, attributes, closed } => {
-                let fate = fate(name);
-                self.raw = if fate == Fate::Unwrap { Raw::Text } else { Raw::Nothing };
-                self.start(name, fate, attributes, closed);
+                let treatment = treatment(name);
+                self.raw = if treatment == Treatment::Unwrap { Raw::Text } else { Raw::Nothing };
+                self.start(name, treatment, attributes, closed);
             }
             Token::End { name } => self.end(name),
             Token::Text(raw) if self.dropping.is_none() => self.write_text(&unescape_html(raw)),
@@ -182,37 +182,38 @@ impl Sanitiser<'_> {
         }
     }
 
-    fn start(&mut self, name: &str, fate: Fate, attributes: Attributes<'_>, closed: bool) {
+    fn start(&mut self, name: &str, treatment: Treatment, attributes: Attributes<'_>, closed: bool) {
         if let Some(dropping) = &mut self.dropping {
             if dropping.name.eq_ignore_ascii_case(name) {
                 dropping.depth += usize::from(!closed);
                 return;
             }
-            let is_block = matches!(fate, Fate::Keep(kept) if implied_end_sets(kept).0 != 0 && kept != Kept::A);
+            let is_block =
+                matches!(treatment, Treatment::Keep(kept) if implied_end_sets(kept).0 != 0 && kept != Kept::A);
             if !is_block || !dropping.ends_at_block {
                 return;
             }
             self.dropping = None;
         }
         let is_again = self.is_formula_again(name, attributes);
-        if is_again || is_hidden(fate, attributes) {
+        if is_again || is_hidden(treatment, attributes) {
             if !closed && !is_void(name) {
                 self.dropping = Some(if is_again { Dropping::in_block(name) } else { Dropping::all(name) });
             }
             return;
         }
-        match fate {
-            Fate::Unwrap => self.in_noscript |= name.eq_ignore_ascii_case("noscript"),
+        match treatment {
+            Treatment::Unwrap => self.in_noscript |= name.eq_ignore_ascii_case("noscript"),
             // Beside a formula it says the same again.
-            Fate::Drop if self.last != Last::Math && !self.in_attribute && is_tex(name, attributes) => {
+            Treatment::Drop if self.last != Last::Math && !self.in_attribute && is_tex(name, attributes) => {
                 self.raw = Raw::Tex;
             }
-            Fate::Drop if is_void(name) || closed || name.eq_ignore_ascii_case("frame") => {}
-            Fate::Drop => self.dropping = Some(Dropping::until_block(name)),
-            Fate::Frame => self.frame(name, attributes, closed),
-            Fate::Keep(Kept::A) if attributes.mention(MARK) && self.marked_link(attributes) => {}
-            Fate::Keep(Kept::MROW) if is_fenced(name) => self.fenced(attributes, closed),
-            Fate::Keep(kept) => self.keep(kept, attributes, closed),
+            Treatment::Drop if is_void(name) || closed || name.eq_ignore_ascii_case("frame") => {}
+            Treatment::Drop => self.dropping = Some(Dropping::until_block(name)),
+            Treatment::Frame => self.frame(name, attributes, closed),
+            Treatment::Keep(Kept::A) if attributes.mention(MARK) && self.marked_link(attributes) => {}
+            Treatment::Keep(Kept::MROW) if is_fenced(name) => self.fenced(attributes, closed),
+            Treatment::Keep(kept) => self.keep(kept, attributes, closed),
         }
     }
 
@@ -371,18 +372,18 @@ impl Sanitiser<'_> {
             }
             self.dropping = None;
         }
-        match fate(name) {
-            Fate::Keep(kept) if !is_void_kept(kept) && !kept.is_in(MATH_EMPTY) => self.end_kept(kept),
-            Fate::Frame if name.eq_ignore_ascii_case("object") => self.object_ended(),
-            Fate::Unwrap if name.eq_ignore_ascii_case("noscript") => self.in_noscript = false,
+        match treatment(name) {
+            Treatment::Keep(kept) if !is_void_kept(kept) && !kept.is_in(MATH_EMPTY) => self.end_kept(kept),
+            Treatment::Frame if name.eq_ignore_ascii_case("object") => self.object_ended(),
+            Treatment::Unwrap if name.eq_ignore_ascii_case("noscript") => self.in_noscript = false,
             _ => {}
         }
     }
 }
 
 /// A form or an element of a script that is hidden has nothing to show before somebody presses something.
-fn is_hidden(fate: Fate, attributes: Attributes<'_>) -> bool {
-    fate == Fate::Unwrap && attributes.get("hidden").is_some()
+fn is_hidden(treatment: Treatment, attributes: Attributes<'_>) -> bool {
+    treatment == Treatment::Unwrap && attributes.get("hidden").is_some()
 }
 
 /// The value of an attribute in a tag that was written here.

@@ -87,7 +87,7 @@ impl Kept {
 
     /// Whether a name is MathML's, and of its presentation elements.
     pub(super) fn is_mathml(name: &str) -> bool {
-        fate_of_math(name).is_some()
+        treatment_of_math(name).is_some()
     }
 
     pub(super) fn is_in(self, set: u128) -> bool {
@@ -122,8 +122,8 @@ pub(crate) struct Kinds(u128);
 impl Kinds {
     /// The one of this name; none if it is not kept.
     pub(crate) fn of(name: &str) -> Self {
-        match fate(name) {
-            Fate::Keep(kept) => Self(kept.set()),
+        match treatment(name) {
+            Treatment::Keep(kept) => Self(kept.set()),
             _ => Self::default(),
         }
     }
@@ -149,7 +149,7 @@ impl Kinds {
 
 /// What becomes of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum Treatment {
     /// Kept with its allowed attributes.
     Keep(Kept),
     /// Its tags go, what is in it stays.
@@ -324,31 +324,31 @@ const FRAMES: [&str; 13] = [
     "youtube-video",
 ];
 
-pub(super) fn fate(name: &str) -> Fate {
+pub(super) fn treatment(name: &str) -> Treatment {
     const TITLE: Option<u128> = word("title");
     let lower = word(name);
-    let Some(packed) = lower else { return Fate::Unwrap };
+    let Some(packed) = lower else { return Treatment::Unwrap };
     if let Ok(index) = KEPT_WORDS.binary_search(&packed) {
-        return Fate::Keep(Kept(u8::try_from(index).unwrap_or_default()));
+        return Treatment::Keep(Kept(u8::try_from(index).unwrap_or_default()));
     }
     match lower {
-        TITLE => Fate::Drop,
-        _ if FRAME_WORDS.binary_search(&packed).is_ok() => Fate::Frame,
-        _ if DROPPED_WORDS.binary_search(&packed).is_ok() => Fate::Drop,
+        TITLE => Treatment::Drop,
+        _ if FRAME_WORDS.binary_search(&packed).is_ok() => Treatment::Frame,
+        _ if DROPPED_WORDS.binary_search(&packed).is_ok() => Treatment::Drop,
         _ => aliased(name),
     }
 }
 
 /// MathML under a prefix, as XHTML writes it, and the elements of MathML 3 that are groups today.
-fn aliased(name: &str) -> Fate {
+fn aliased(name: &str) -> Treatment {
     let local = name.strip_prefix("mml:").or_else(|| name.strip_prefix("m:"));
-    match fate_of_math(local.unwrap_or(name)) {
-        Some(kept) if local.is_some() || kept == Kept::MROW => Fate::Keep(kept),
-        _ => Fate::Unwrap,
+    match treatment_of_math(local.unwrap_or(name)) {
+        Some(kept) if local.is_some() || kept == Kept::MROW => Treatment::Keep(kept),
+        _ => Treatment::Unwrap,
     }
 }
 
-fn fate_of_math(local: &str) -> Option<Kept> {
+fn treatment_of_math(local: &str) -> Option<Kept> {
     if local.eq_ignore_ascii_case("mfenced") || local.eq_ignore_ascii_case("menclose") {
         return Some(Kept::MROW);
     }

@@ -6,7 +6,7 @@ use memchr::{memchr2, memmem};
 
 use super::{
     ends::{implied_ends, is_void},
-    policy::{Fate, Kept, MATHML, fate},
+    policy::{Kept, MATHML, Treatment, treatment},
 };
 use crate::{
     entity::unescape_html,
@@ -28,7 +28,7 @@ pub fn plain_text(html: &str) -> String {
         }
         match token {
             Token::Start { name, attributes, closed } => {
-                raw_is_text = matches!(fate(name), Fate::Unwrap);
+                raw_is_text = matches!(treatment(name), Treatment::Unwrap);
                 if parts_words(name) || name.eq_ignore_ascii_case("a") {
                     text.push(' ');
                 }
@@ -70,11 +70,13 @@ fn with_single_spaces(text: String) -> String {
 /// Whether a browser begins a new line or box at the tags of an element, so that no word goes on across them.
 fn parts_words(name: &str) -> bool {
     const INLINE: [&str; 8] = ["blink", "data", "label", "nobr", "output", "rb", "rtc", "slot"];
-    match fate(name) {
-        Fate::Keep(_) => is_block(name) || ["br", "caption"].iter().any(|parting| parting.eq_ignore_ascii_case(name)),
+    match treatment(name) {
+        Treatment::Keep(_) => {
+            is_block(name) || ["br", "caption"].iter().any(|parting| parting.eq_ignore_ascii_case(name))
+        }
         // Word writes `<o:p>` into its lines.
-        Fate::Unwrap => !name.contains(':') && !INLINE.iter().any(|inline| inline.eq_ignore_ascii_case(name)),
-        Fate::Drop | Fate::Frame => true,
+        Treatment::Unwrap => !name.contains(':') && !INLINE.iter().any(|inline| inline.eq_ignore_ascii_case(name)),
+        Treatment::Drop | Treatment::Frame => true,
     }
 }
 
@@ -154,14 +156,14 @@ fn starts_with_tag(text: &str, may_end: impl Fn() -> bool) -> bool {
     let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != ':').unwrap_or(name.len());
     let (name, after) = name.split_at(end);
     let followed = after.starts_with(|c: char| c == '>' || c == '/' || c.is_ascii_whitespace());
-    let is_known = match fate(name) {
+    let is_known = match treatment(name) {
         // A `<none>` or an `<mi>` is rather a word in brackets than a formula.
-        Fate::Keep(kept) => !kept.is_in(MATHML) || kept == Kept::MATH,
-        Fate::Frame if name == "object" => true,
+        Treatment::Keep(kept) => !kept.is_in(MATHML) || kept == Kept::MATH,
+        Treatment::Frame if name == "object" => true,
         // "How to write <script>" is about one. Where it has attributes or an end, it is one.
-        Fate::Drop | Fate::Frame => !after.starts_with('>') || is_void(name) || may_end(),
-        Fate::Unwrap if is_custom(name) => may_end(),
-        Fate::Unwrap => is_void(name) || matches!(name, "form" | "body" | "head" | "html"),
+        Treatment::Drop | Treatment::Frame => !after.starts_with('>') || is_void(name) || may_end(),
+        Treatment::Unwrap if is_custom(name) => may_end(),
+        Treatment::Unwrap => is_void(name) || matches!(name, "form" | "body" | "head" | "html"),
     };
     followed && is_known
 }

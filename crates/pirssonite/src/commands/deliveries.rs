@@ -45,7 +45,6 @@ impl Webhooks {
         }
     }
 
-    /// For programs.
     pub(super) fn to_json(&self) -> Value {
         json!({ "all": self.all, "disabled": self.disabled, "failing": self.failing, "troubled": self.troubled })
     }
@@ -73,7 +72,6 @@ fn trouble(webhook: &Value) -> Option<String> {
 pub(super) struct Outbox<'o>(pub(super) &'o Value);
 
 impl Outbox<'_> {
-    /// In a line.
     pub(super) fn in_words(&self) -> String {
         let count = |name: &str| to_u64(&self.0[name]);
         let oldest = self.0["oldestPendingAge"].as_u64();

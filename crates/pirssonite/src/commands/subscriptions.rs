@@ -76,7 +76,6 @@ impl Summary {
         format!("{} received, {} missed", self.pushes, self.misses)
     }
 
-    /// For programs.
     pub(super) fn to_json(&self) -> Value {
         let mut json = json!({});
         for (state, count) in STATES.iter().zip(self.by_state) {

@@ -188,7 +188,6 @@ mod tests {
 
     use super::*;
 
-    /// What was logged.
     #[derive(Clone, Default)]
     struct Log(Arc<Mutex<Vec<u8>>>);
 

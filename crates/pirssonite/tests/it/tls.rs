@@ -26,7 +26,6 @@ enum Behaviour {
     Certificate(&'static str),
     /// It answers without TLS.
     Plain,
-    /// It hangs up.
     Close,
 }
 

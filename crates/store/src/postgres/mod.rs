@@ -104,7 +104,7 @@ struct Bounds {
     polls: Mutex<ClaimBounds<()>>,
     /// Of subscriptions.
     steps: Mutex<ClaimBounds<()>>,
-    deliveries: Mutex<ClaimBounds<outbox::delivery_claims::LineKey>>,
+    deliveries: Mutex<ClaimBounds<outbox::delivery_claims::QueueKey>>,
     pending: Mutex<PendingWebhooks>,
 }
 

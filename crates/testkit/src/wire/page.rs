@@ -103,7 +103,6 @@ impl Page {
         self
     }
 
-    /// With another status.
     #[must_use]
     pub fn with_status(mut self, status: u16) -> Self {
         self.status = status;

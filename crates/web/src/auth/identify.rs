@@ -70,13 +70,13 @@ pub(crate) async fn identify(
 
 async fn in_process(extensions: &Extensions, state: &AppState) -> ApiResult<Actor> {
     extensions.get::<InProcess>().ok_or(ApiError::Unauthorized)?;
-    owner(state).await
+    local_actor(state).await
 }
 
 /// Whom the commands on this machine act for. They administer whoever that is: where nobody knows a password any more, one
 /// is set by them.
-async fn owner(state: &AppState) -> ApiResult<Actor> {
-    let account = Auth::owner(state.store()).await?.ok_or(ApiError::Unauthorized)?;
+async fn local_actor(state: &AppState) -> ApiResult<Actor> {
+    let account = Auth::local_account(state.store()).await?.ok_or(ApiError::Unauthorized)?;
     let actor = Actor::new(&account, TokenScope::Admin, None, Some(Login::Account(account.id)));
     Ok(Actor { is_admin: true, ..actor })
 }
@@ -91,7 +91,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 pub(super) async fn by_token(token: &str, client: &Client, state: &AppState) -> ApiResult<Actor> {
     let hash = token_hash(token);
     if hash == Some(SecretHash::of(state.auth.server_token())) {
-        return owner(state).await;
+        return local_actor(state).await;
     }
     by_secret(hash, Kept::Token, client, state).await
 }
@@ -173,7 +173,7 @@ fn name_of_proxy<'a>(headers: &'a HeaderMap, client: &Client, state: &AppState) 
 async fn by_name(name: &str, state: &AppState) -> ApiResult<Actor> {
     let account = credentials_of(name, state).await?.map(|credentials| credentials.account);
     if account.is_none() && !state.auth.is_unknown_name_logged.swap(true, Ordering::Relaxed) {
-        tracing::warn!(name, "proxy named an account that is not there; further ones are not logged");
+        tracing::warn!(name, hint = "further ones are not logged", "proxy named unknown account");
     }
     let account = account.ok_or(ApiError::Unauthorized)?;
     Ok(Actor::new(&account, TokenScope::Admin, None, Some(Login::Account(account.id))))

@@ -95,20 +95,20 @@ impl Auth {
     }
 
     /// Whom this machine acts for without a login: the reader or, if it was removed, the first administrator.
-    async fn owner(store: &Arc<dyn Store>) -> StoreResult<Option<Account>> {
+    async fn local_account(store: &Arc<dyn Store>) -> StoreResult<Option<Account>> {
         if let Some(reader) = store.account(READER).await? {
             return Ok(Some(reader));
         }
         Ok(store.accounts().await?.into_iter().find(|account| account.is_admin))
     }
 
-    /// Who is let in without a login: the owner, as long as no account has a password.
+    /// Who is let in without a login: the local account, as long as no account has a password.
     pub(crate) async fn open_account(&self, store: &Arc<dyn Store>) -> StoreResult<Option<Account>> {
         let now = Instant::now();
         if let Some(account) = self.open.get(&(), now) {
             return Ok(account);
         }
-        let account = if store.has_passwords().await? { None } else { Self::owner(store).await? };
+        let account = if store.has_passwords().await? { None } else { Self::local_account(store).await? };
         self.open.put((), now, account.clone());
         Ok(account)
     }

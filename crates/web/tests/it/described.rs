@@ -89,7 +89,8 @@ async fn server() -> Server {
     Server::start(Arc::new(Down::Unavailable), Arc::new(NoNetwork), WebSettings::default()).await
 }
 
-fn operations(document: &Value) -> BTreeSet<String> {
+/// What a description has: each method with its path.
+pub fn operations(document: &Value) -> BTreeSet<String> {
     let paths = document["paths"].as_object().unwrap();
     let named = paths.iter().flat_map(|(path, item)| {
         item.as_object().unwrap().keys().map(move |method| format!("{} {path}", method.to_uppercase()))

@@ -14,9 +14,6 @@ use crate::{
 
 /// Short enough to wait for, and longer than anything takes that is not waited for.
 const SHORT: Duration = Duration::from_millis(300);
-/// Short enough to wait for once, and longer than anything takes that must not be cut off, also on a machine that stands
-/// still for a moment.
-const ENOUGH: Duration = Duration::from_secs(10);
 
 async fn server(down: Down, settings: WebSettings, limits: ServeLimits) -> Server {
     Server::start_within(Arc::new(down), Arc::new(NoNetwork), settings, limits).await
@@ -70,23 +67,42 @@ async fn u8_endless_headers_take_bounded_memory() {
 }
 
 #[tokio::test]
-async fn u8_connection_is_kept_and_closed_when_idle() {
-    let server = within(ServeLimits { header_timeout: ENOUGH, ..ServeLimits::default() }).await;
+async fn u8_connection_is_kept_between_requests() {
+    let server = within(ServeLimits { header_timeout: LONG * 2, ..ServeLimits::default() }).await;
     let mut client = Client::connect(&server.url).await;
     for _ in 0..3 {
         client.send(PROBE).await;
         assert!(client.until("}").await.starts_with("HTTP/1.1 200 OK\r\n"));
     }
-    assert_eq!(client.rest().await, "");
+}
+
+#[tokio::test]
+async fn u8_idle_connection_is_closed() {
+    let server = within(ServeLimits { header_timeout: SHORT, ..ServeLimits::default() }).await;
+    let mut client = Client::connect(&server.url).await;
+    client.send(PROBE).await;
+    // Without an answer, if the machine stood still before the request was read.
+    let answer = client.rest().await;
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
 }
 
 #[tokio::test]
 async fn u8_header_timeout_does_not_bound_answers() {
     let asked = Arc::new(Notify::new());
-    let settings = WebSettings { quick_timeout: ENOUGH + SHORT * 2, ..WebSettings::default() };
-    let limits = ServeLimits { header_timeout: ENOUGH, ..ServeLimits::default() };
-    let server = server(Down::Hangs(asked), settings, limits).await;
-    assert!(server.get("/api/feeds").await.error(503).contains("too long"));
+    let settings = WebSettings { quick_timeout: SHORT * 3, ..WebSettings::default() };
+    let limits = ServeLimits { header_timeout: SHORT, ..ServeLimits::default() };
+    let server = server(Down::Hangs(Arc::clone(&asked)), settings, limits).await;
+    let mut client = loop {
+        let mut client = Client::connect(&server.url).await;
+        client.send("GET /api/feeds HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+        tokio::select! {
+            () = asked.notified() => break client,
+            // The machine stood still, and the request did not get as far as the store in time.
+            _ = client.rest() => {}
+        }
+    };
+    let answer = client.until("}").await;
+    assert!(answer.starts_with("HTTP/1.1 503 ") && answer.contains("too long"), "{answer}");
 }
 
 #[tokio::test]
@@ -275,14 +291,22 @@ async fn f6_u8_uploads_share_one_memory_budget() {
 async fn f6_u8_import_keeps_its_slot_without_client() {
     let asked = Arc::new(Notify::new());
     // Long enough to get as far as the store.
-    let settings = WebSettings { long_timeout: ENOUGH, ..WebSettings::default() };
+    let settings = WebSettings { long_timeout: SHORT * 10, ..WebSettings::default() };
     let server = server(Down::Hangs(asked.clone()), settings, ServeLimits::default()).await;
     let opml = r#"<opml version="2.0"><body><outline xmlUrl="http://e.example/feed"/></body></opml>"#;
     let import = || answer(server.request("POST", "/api/opml/import").body(opml));
     for _ in 0..2 {
-        let client = tokio::spawn(import());
-        tokio::time::timeout(LONG, asked.notified()).await.expect("the store was not asked");
-        client.abort();
+        loop {
+            let mut client = tokio::spawn(import());
+            tokio::select! {
+                () = asked.notified() => {
+                    client.abort();
+                    break;
+                }
+                // The machine stood still, and it did not get as far in time.
+                _ = &mut client => {}
+            }
+        }
     }
     // Both places are taken by what those two began, so a third does not get as far as the store.
     import().await.error(503);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use domain::delivery::{Delivery, DeliveryStatus};
 use testkit::{Gate, Page};
 
-use super::office::{each, with_lease};
+use super::setup::{each, with_lease};
 
 const LEASE: Duration = Duration::from_secs(3);
 const BEAT: Duration = Duration::from_secs(1);
@@ -15,54 +15,54 @@ const BEAT: Duration = Duration::from_secs(1);
 /// it goes on by a beat after each beat, so that no lease runs out because the machine is slow.
 #[tokio::test(flavor = "multi_thread")]
 async fn fr_001_long_send_is_never_claimed_by_another() {
-    for office in each(with_lease(LEASE)).await {
-        office.world.stop_clocks().await;
+    for setup in each(with_lease(LEASE)).await {
+        setup.world.stop_clocks().await;
         let gate = Gate::default();
-        office.webhook("/a").await;
-        office.receiver.answer("/a", Page::ok().behind(&gate));
-        let first = office.work();
-        office.publish(1).await;
-        office.receiver.wait_in_flight("/a", 1).await;
-        let second = office.work_beside();
-        let claimed = office.deliveries().await.remove(0);
-        assert_eq!(claimed.lease_until, Some(office.world.now() + LEASE));
-        let end = office.world.now() + LEASE * 3;
-        while office.world.now() <= end {
-            let before = office.world.now() + LEASE;
-            office.world.advance(BEAT).await;
+        setup.webhook("/a").await;
+        setup.receiver.answer("/a", Page::ok().behind(&gate));
+        let first = setup.work();
+        setup.publish(1).await;
+        setup.receiver.wait_in_flight("/a", 1).await;
+        let second = setup.work_beside();
+        let claimed = setup.deliveries().await.remove(0);
+        assert_eq!(claimed.lease_until, Some(setup.world.now() + LEASE));
+        let end = setup.world.now() + LEASE * 3;
+        while setup.world.now() <= end {
+            let before = setup.world.now() + LEASE;
+            setup.world.advance(BEAT).await;
             let renewed = |delivery: &Delivery| {
                 assert_eq!(delivery.lease_owner, claimed.lease_owner, "FR-001 AC2: it stays with the first");
                 let until = delivery.lease_until.unwrap();
                 assert!(until == before || until == before + BEAT, "FR-001 AC1: a beat renews it: {until}");
                 until > before
             };
-            office.wait_until("renewed", renewed).await;
+            setup.wait_until("renewed", renewed).await;
         }
-        assert_eq!(office.receiver.receipts("/a").count(), 1, "the second never got it");
+        assert_eq!(setup.receiver.receipts("/a").count(), 1, "the second never got it");
         gate.open();
-        let delivery = office.wait_delivered().await.remove(0);
+        let delivery = setup.wait_delivered().await.remove(0);
         assert_eq!((delivery.attempts, delivery.lease_owner, delivery.lease_until), (1, None, None), "FR-001 AC3");
         first.stop().await;
         second.stop().await;
-        assert_eq!(office.receiver.receipts("/a").count(), 1);
+        assert_eq!(setup.receiver.receipts("/a").count(), 1);
     }
 }
 
 /// D7: nobody gives anything back, and nobody does anything about it.
 #[tokio::test(flavor = "multi_thread")]
 async fn fr_004_dead_workers_deliveries_go_to_another() {
-    for office in each(with_lease(LEASE)).await {
-        office.webhook("/a").await;
-        office.receiver.answer_next("/a", [Page::hang()]);
-        let first = office.work();
-        office.publish(1).await;
-        office.receiver.wait_in_flight("/a", 1).await;
+    for setup in each(with_lease(LEASE)).await {
+        setup.webhook("/a").await;
+        setup.receiver.answer_next("/a", [Page::hang()]);
+        let first = setup.work();
+        setup.publish(1).await;
+        setup.receiver.wait_in_flight("/a", 1).await;
         first.die();
-        let second = office.work_beside();
-        let receipts = office.receiver.receipts("/a").wait_for(2).await;
+        let second = setup.work_beside();
+        let receipts = setup.receiver.receipts("/a").wait_for(2).await;
         assert_eq!(receipts[0].event_id(), receipts[1].event_id());
         assert_eq!(receipts[1].attempt(), Some(1), "FR-004 AC3: what was never marked is no attempt");
-        let delivery = office.wait_delivered().await.remove(0);
+        let delivery = setup.wait_delivered().await.remove(0);
         assert_eq!(delivery.attempts, 1);
         second.stop().await;
     }
@@ -70,23 +70,23 @@ async fn fr_004_dead_workers_deliveries_go_to_another() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn d10_mark_of_cancelled_delivery_is_skipped() {
-    for office in each(with_lease(LEASE)).await {
+    for setup in each(with_lease(LEASE)).await {
         let gate = Gate::default();
-        office.webhook("/a").await;
-        office.receiver.answer("/a", Page::ok().behind(&gate));
-        let working = office.work();
-        office.publish(1).await;
-        office.receiver.wait_in_flight("/a", 1).await;
-        let delivery = office.deliveries().await.remove(0);
-        office.world.store.cancel_delivery(READER, &delivery.id, "not needed").await.unwrap();
+        setup.webhook("/a").await;
+        setup.receiver.answer("/a", Page::ok().behind(&gate));
+        let working = setup.work();
+        setup.publish(1).await;
+        setup.receiver.wait_in_flight("/a", 1).await;
+        let delivery = setup.deliveries().await.remove(0);
+        setup.world.store.cancel_delivery(READER, &delivery.id, "not needed").await.unwrap();
         gate.open();
         // After it the worker is free for the next, which is marked.
-        office.publish(1).await;
+        setup.publish(1).await;
         let is_marked = |delivery: &domain::delivery::Delivery| delivery.delivery_status != DeliveryStatus::Pending;
-        let deliveries = office.wait_until("marked", is_marked).await;
+        let deliveries = setup.wait_until("marked", is_marked).await;
         working.stop().await;
         assert_eq!(deliveries[0].delivery_status, DeliveryStatus::Delivered);
-        let cancelled = &office.deliveries().await[1];
+        let cancelled = &setup.deliveries().await[1];
         assert_eq!((cancelled.delivery_status, cancelled.attempts), (DeliveryStatus::Cancelled, 0));
         assert_eq!(cancelled.reason.as_deref(), Some("not needed"));
     }

@@ -5,6 +5,6 @@ mod clock;
 mod flaky;
 mod isolation;
 mod leases;
-mod office;
 mod sending;
+mod setup;
 mod stopping;

@@ -6,25 +6,25 @@ use domain::delivery::DeliveryStatus;
 use engine::DeliverySettings;
 use testkit::{Gate, Page};
 
-use super::office::{each, quick};
+use super::setup::{each, quick};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn d7_stop_finishes_sends_and_releases_queued() {
-    for office in each(quick()).await {
+    for setup in each(quick()).await {
         let gate = Gate::default();
-        office.webhook("/a").await;
-        office.receiver.answer("/a", Page::ok().behind(&gate));
-        let working = office.work();
-        office.publish(20).await;
+        setup.webhook("/a").await;
+        setup.receiver.answer("/a", Page::ok().behind(&gate));
+        let working = setup.work();
+        setup.publish(20).await;
         // Two are being sent, and others wait for their turn.
-        office.wait_sending("/a", 2).await;
+        setup.wait_sending("/a", 2).await;
         working.stop.cancel();
         // Released while the others are still being sent.
-        office.wait_held(2).await;
-        assert_eq!(office.receiver.receipts("/a").count(), 2, "nothing more is begun");
+        setup.wait_held(2).await;
+        assert_eq!(setup.receiver.receipts("/a").count(), 2, "nothing more is begun");
         gate.open();
         working.work.await.unwrap();
-        let deliveries = office.deliveries().await;
+        let deliveries = setup.deliveries().await;
         let of = |status| deliveries.iter().filter(|delivery| delivery.delivery_status == status).count();
         assert_eq!((of(DeliveryStatus::Delivered), of(DeliveryStatus::Pending)), (2, 18));
         let pending = deliveries.iter().filter(|delivery| delivery.delivery_status == DeliveryStatus::Pending);
@@ -33,8 +33,8 @@ async fn d7_stop_finishes_sends_and_releases_queued() {
             "D8: a claim that was never sent is no attempt"
         );
         assert!(pending.clone().all(|delivery| delivery.lease_owner.is_none()));
-        let next = office.work_beside();
-        office.wait_delivered().await;
+        let next = setup.work_beside();
+        setup.wait_delivered().await;
         next.stop().await;
     }
 }
@@ -42,17 +42,17 @@ async fn d7_stop_finishes_sends_and_releases_queued() {
 #[tokio::test(flavor = "multi_thread")]
 async fn d7_unfinished_sends_are_released() {
     let settings = DeliverySettings { stop_wait: Duration::from_millis(50), ..quick() };
-    for office in each(settings).await {
-        office.webhook("/a").await;
-        office.receiver.answer_next("/a", [Page::hang()]);
-        let working = office.work();
-        office.publish(1).await;
-        office.receiver.wait_in_flight("/a", 1).await;
+    for setup in each(settings).await {
+        setup.webhook("/a").await;
+        setup.receiver.answer_next("/a", [Page::hang()]);
+        let working = setup.work();
+        setup.publish(1).await;
+        setup.receiver.wait_in_flight("/a", 1).await;
         working.stop().await;
-        let delivery = office.deliveries().await.remove(0);
+        let delivery = setup.deliveries().await.remove(0);
         assert_eq!((delivery.delivery_status, delivery.lease_owner), (DeliveryStatus::Pending, None));
-        let next = office.work_beside();
-        office.wait_delivered().await;
+        let next = setup.work_beside();
+        setup.wait_delivered().await;
         next.stop().await;
     }
 }

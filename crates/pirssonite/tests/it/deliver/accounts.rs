@@ -33,7 +33,7 @@ async fn tell_apart(data: Data<'_>) {
     let admin = token(&server, header::ACCEPT, "*/*", "admin").await;
     let mut people = Vec::new();
     for word in WORDS {
-        people.push(Person::move_in(&scene, &server, &admin, word).await);
+        people.push(Person::create(&scene, &server, &admin, word).await);
     }
     for (feed, title) in [("/shared", "common")].into_iter().chain(WORDS.map(|word| (word, word))) {
         scene.publisher.set(&feed_path(feed), Page::body(document(title, 0..2 * ENTRIES)));
@@ -81,7 +81,7 @@ struct Person {
 }
 
 impl Person {
-    async fn move_in(scene: &Scene, server: &Server, admin: &str, word: &'static str) -> Self {
+    async fn create(scene: &Scene, server: &Server, admin: &str, word: &'static str) -> Self {
         let credentials = json!({ "name": word, "password": PASSWORD });
         post(&server.url, "/api/accounts", header::AUTHORIZATION, admin, credentials.clone()).await;
         let login = client().post(format!("{}/api/session", server.url)).body(credentials.to_string());

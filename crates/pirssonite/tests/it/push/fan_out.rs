@@ -14,6 +14,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use store::{SqliteOptions, SqliteStore};
 use testkit::{HubSubscription, SimulatedClock, sqlite_miscounts};
+use tokio::{sync::oneshot, time::Instant};
 
 use super::{
     Scene, leasing,
@@ -23,13 +24,31 @@ use super::{
 use crate::server::{Place, Server, client};
 
 const FOLLOWERS: usize = 300;
+/// Kills that come while a push is worked on: it was read, and is not answered.
 const KILLS: usize = 30;
+/// Kills in all, those among them that come too late.
+const ROUNDS_MAX: usize = 4 * KILLS;
 /// Entries that are new each time.
 const EACH: usize = 10;
-/// Kills that have to come before the push that is under way is answered.
-const INTERRUPTED_MIN: usize = 5;
 
 const FEED: &str = "/feed";
+
+/// So that it says when it hands a push to the store.
+const LOG: [&str; 2] = ["--log", "info,engine::push=debug"];
+const READ: &str = "push read";
+
+/// Time between two looks into its log: short beside a push, so that kills come at every moment of one.
+const LOOK_PAUSE: Duration = Duration::from_millis(1);
+
+/// How a push ended.
+enum Ended {
+    /// It was answered so long after it was read.
+    Answered(Duration),
+    /// The server was killed while it was worked on.
+    Interrupted,
+    /// Neither was seen: the hub is to come again, or was answered before the log said that the push was read.
+    Unknown,
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a2_a6_sqlite_kills_during_fan_out_lose_and_double_nothing() {
@@ -54,30 +73,35 @@ async fn survive(past: Past, seed: u64) {
     server.kill();
     follow(&past, &url).await;
 
-    // How long a push takes, as far as it is known: kills come within that time.
+    // How long a push is worked on, as far as it is known: kills come within that time.
     let mut takes = Duration::from_millis(200);
-    let (mut unanswered, mut interrupted, mut chance) = (Vec::new(), 0, seed);
-    for kill in 1..=KILLS {
-        past.outlive(kill).await;
-        let new: Vec<String> = (0..EACH).map(|entry| format!("entry {entry} of {kill}")).collect();
+    let (mut unanswered, mut interrupted, mut rounds, mut chance) = (Vec::new(), 0, 0, seed);
+    while interrupted < KILLS {
+        rounds += 1;
+        assert!(rounds <= ROUNDS_MAX, "only {interrupted} pushes were interrupted, the last took {takes:?}");
+        past.outlive(rounds).await;
+        let new: Vec<String> = (0..EACH).map(|entry| format!("entry {entry} of {rounds}")).collect();
         all.extend(new.iter().cloned());
         unanswered.extend(new);
         publish(&scene, &all);
         chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let after = takes.mul_f64(f64::from(u32::try_from(chance >> 32).unwrap()) / f64::from(u32::MAX));
-        let server = Server::start_at(&place, past.data(), &[]);
-        if let Some(took) = round(&scene, &held, server, &unanswered, after).await {
-            takes = took;
-            unanswered.clear();
-        } else {
-            takes = takes.mul_f64(1.5);
-            interrupted += 1;
+        let server = Server::start_at(&place, past.data(), &LOG);
+        match round(&scene, &held, server, &unanswered, after).await {
+            Ended::Answered(took) => {
+                takes = took;
+                unanswered.clear();
+            }
+            Ended::Interrupted => {
+                takes = takes.mul_f64(1.2);
+                interrupted += 1;
+            }
+            Ended::Unknown => {}
         }
-        assert_eq!(past.miscounts().await, [""; 0], "after kill {kill}");
+        assert_eq!(past.miscounts().await, [""; 0], "after kill {rounds}");
     }
-    assert!(interrupted >= INTERRUPTED_MIN, "only {interrupted} pushes were interrupted, the last took {takes:?}");
 
-    past.outlive(KILLS + 1).await;
+    past.outlive(rounds + 1).await;
     let server = Server::start_at(&place, past.data(), &[]);
     let is_pushed = async || (scene.hub.push(&held, push(&scene, &unanswered)).await.status == 204).then_some(());
     until("a push of what was not answered", is_pushed).await;
@@ -90,27 +114,47 @@ async fn survive(past: Past, seed: u64) {
     assert_eq!(past.miscounts().await, [""; 0]);
 }
 
-/// New entries are pushed and polled while the reader marks others, and meanwhile the server is killed. How long the push
-/// took, if it was answered before.
+/// New entries are pushed and polled while the reader marks others. So long after the push was read the server is killed.
 async fn round(
     scene: &Scene,
     held: &HubSubscription,
     server: Server,
     titles: &[String],
     kill_after: Duration,
-) -> Option<Duration> {
-    let (begun, base) = (tokio::time::Instant::now(), server.url.clone());
+) -> Ended {
+    let base = server.url.clone();
+    let (answered, answer) = oneshot::channel();
     let pushed = async {
         let answer = scene.hub.push(held, push(scene, titles)).await;
         // On a busy machine a hub is told to come again: nothing was acknowledged then.
         assert!([204, 503, 0].contains(&answer.status), "{answer:?}");
-        (answer.status == 204).then(|| begun.elapsed())
+        let at = Instant::now();
+        let _ = answered.send(());
+        (answer.status, at)
     };
     let killed = async {
+        let is_read = tokio::select! {
+            () = logs(&server, READ) => true,
+            _ = answer => server.log().contains(READ),
+        };
+        let at = Instant::now();
         tokio::time::sleep(kill_after).await;
         server.kill();
+        is_read.then_some(at)
     };
-    tokio::join!(pushed, refresh(&base), mark(&base), killed).0
+    let ((status, answered_at), read_at, ..) = tokio::join!(pushed, killed, refresh(&base), mark(&base));
+    match (status, read_at) {
+        (204, Some(read_at)) => Ended::Answered(answered_at.saturating_duration_since(read_at)),
+        (0, Some(_)) => Ended::Interrupted,
+        _ => Ended::Unknown,
+    }
+}
+
+/// Waits until the server has logged this.
+async fn logs(server: &Server, event: &str) {
+    while !server.log().contains(event) {
+        tokio::time::sleep(LOOK_PAUSE).await;
+    }
 }
 
 /// Polls the feed; `None` if the server is dead.

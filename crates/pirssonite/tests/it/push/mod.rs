@@ -92,9 +92,14 @@ async fn subscription_becomes(server: &Server, state: &str) -> Value {
 
 /// The titles of all entries, sorted.
 async fn titles(server: &Server) -> Vec<String> {
-    let page = server.get("/api/entries?limit=500").await;
     let title = |entry: &Value| entry["title"].as_str().unwrap_or_default().to_owned();
-    let mut titles: Vec<String> = page["entries"].as_array().unwrap().iter().map(title).collect();
+    let (mut titles, mut path): (Vec<String>, _) = (Vec::new(), "/api/entries?limit=500".to_owned());
+    loop {
+        let page = server.get(&path).await;
+        titles.extend(page["entries"].as_array().unwrap().iter().map(title));
+        let Some(cursor) = page["nextCursor"].as_str() else { break };
+        path = format!("/api/entries?limit=500&cursor={cursor}");
+    }
     titles.sort();
     titles
 }

@@ -11,7 +11,7 @@ use crate::postgres::{
     accounts::account_rows::delete_small,
     execute,
     feeds::follows,
-    figures, now_ms, query,
+    figures, now_ms, query, query_opt,
     shared::values::{millis, u64_to_i64},
 };
 
@@ -19,7 +19,7 @@ const SESSIONS: &str = include_str!("sql/account_prune_sessions.sql");
 
 const TOKENS: &str = include_str!("sql/account_prune_tokens.sql");
 
-const REMOVED: &str = "SELECT id FROM accounts WHERE deleted_at IS NOT NULL ORDER BY id LIMIT $1";
+const REMOVED: &str = "SELECT id FROM accounts WHERE deleted_at IS NOT NULL AND id > $1 ORDER BY id LIMIT 1";
 
 const FOLLOWS: &str = "SELECT feed_id FROM follows WHERE account_id = $1 ORDER BY feed_id LIMIT $2";
 
@@ -39,15 +39,20 @@ pub(crate) async fn prune(
     for sql in [SESSIONS, TOKENS] {
         removed += execute(client, sql, &[&unused_since, &u64_to_i64(limit.saturating_sub(removed))]).await?;
     }
-    let accounts = query(client, REMOVED, &[&u64_to_i64(limit.saturating_sub(removed))]).await?;
-    for account in accounts.iter().map(|row| AccountId(row.get(0))) {
-        if removed >= limit {
-            break;
-        }
+    // Those that are empty and kept for a while yet take no place of those behind them.
+    let mut after = 0;
+    while removed < limit
+        && let Some(account) = next_removed(client, after).await?
+    {
         removed += prune_account(store, client, account, limit - removed).await?;
         removed += execute(client, REMOVE, &[&account.0, &(now - millis(REMOVED_ACCOUNT_KEPT))]).await?;
+        after = account.0;
     }
     Ok(removed)
+}
+
+async fn next_removed(client: &Client, after: i64) -> Result<Option<AccountId>, Error> {
+    Ok(query_opt(client, REMOVED, &[&after]).await?.map(|row| AccountId(row.get(0))))
 }
 
 /// A piece of what a removed account had: each feed is left by itself, as by one who stops to follow it, but for what is too

@@ -38,7 +38,7 @@ const BY_NAME: &str = concat!(
 const HAS_PASSWORDS: &str =
     "SELECT EXISTS (SELECT FROM accounts WHERE password_hash IS NOT NULL AND deleted_at IS NULL)";
 
-const IS_TAKEN: &str = "SELECT FROM accounts WHERE name_key = $1 AND deleted_at IS NULL AND id <> $2";
+const NAME_EXISTS: &str = "SELECT FROM accounts WHERE name_key = $1 AND deleted_at IS NULL AND id <> $2";
 
 const INSERT: &str = concat!(
     "
@@ -114,11 +114,11 @@ pub(crate) async fn update(client: &mut Client, id: AccountId, patch: &AccountPa
         return Ok(AccountOutcome::NotFound);
     }
     let key = patch.name.as_ref().map(AccountName::key);
-    let is_taken = match &key {
-        Some(key) => is_taken(&transaction, key, id).await?,
+    let name_exists = match &key {
+        Some(key) => name_exists(&transaction, key, id).await?,
         None => false,
     };
-    if let Some(refused) = AccountOutcome::refused(is_taken, is_last) {
+    if let Some(refused) = AccountOutcome::refused(name_exists, is_last) {
         return Ok(refused);
     }
     let name = patch.name.as_ref().map(|name| text(name.as_str()));
@@ -181,8 +181,8 @@ pub(crate) async fn delete_small(
     Ok(removed + webhooks)
 }
 
-async fn is_taken(transaction: &Transaction<'_>, name_key: &str, but_by: AccountId) -> Result<bool, Error> {
-    Ok(query_opt(transaction, IS_TAKEN, &[&text(name_key), &but_by.0]).await?.is_some())
+async fn name_exists(transaction: &Transaction<'_>, name_key: &str, but_by: AccountId) -> Result<bool, Error> {
+    Ok(query_opt(transaction, NAME_EXISTS, &[&text(name_key), &but_by.0]).await?.is_some())
 }
 
 /// Whether it is the only administrator. The rows of all administrators are locked: of two that would go at once one stays.

@@ -63,7 +63,7 @@ pub(crate) async fn import(
     for (seed, todo) in seeds.iter().zip(todo) {
         outcomes.push(match todo {
             Todo::Nothing(id) => ImportOutcome::AlreadyThere(id),
-            Todo::Repeated(place) => ImportOutcome::AlreadyThere(feed_of(outcomes[place])),
+            Todo::Repeated(place) => ImportOutcome::AlreadyThere(outcomes[place].feed_id()),
             Todo::Follow(id) => {
                 log.add(follows::begin(&transaction, account, id, &settings(seed), now).await?);
                 ImportOutcome::Imported(id)
@@ -83,12 +83,6 @@ pub(crate) async fn import(
     }
     store.commit(transaction, log).await?;
     Ok(Some(outcomes))
-}
-
-fn feed_of(outcome: ImportOutcome) -> FeedId {
-    match outcome {
-        ImportOutcome::Imported(id) | ImportOutcome::AlreadyThere(id) => id,
-    }
 }
 
 /// The folders of the account by name, made as needed.
@@ -116,16 +110,12 @@ async fn plan(transaction: &Transaction<'_>, account: AccountId, seeds: &[FeedSe
     let followed = follows::followed_at(transaction, account, &all.concat()).await?;
     let known: HashMap<Vec<u8>, FeedId> = known.iter().map(|row| (row.get(1), FeedId(row.get(0)))).collect();
     let followed: HashMap<Vec<u8>, FeedId> = followed.iter().map(|row| (row.get(1), FeedId(row.get(0)))).collect();
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    let todo = seeds.iter().zip(&own).zip(&all).enumerate().map(|(place, ((seed, own), any))| {
-        if let Some(id) = any.iter().find_map(|hash| followed.get(hash)) {
-            return Todo::Nothing(*id);
-        }
-        let first = *places.entry(&seed.address.url).or_insert(place);
-        match known.get(own) {
-            _ if first < place => Todo::Repeated(first),
-            Some(id) => Todo::Follow(*id),
-            None => Todo::Insert,
+    let todo = FeedSeed::repeats(seeds).into_iter().zip(&own).zip(&all).map(|((repeat, own), any)| {
+        match (any.iter().find_map(|hash| followed.get(hash)), repeat, known.get(own)) {
+            (Some(id), ..) => Todo::Nothing(*id),
+            (None, Some(first), _) => Todo::Repeated(first),
+            (None, None, Some(id)) => Todo::Follow(*id),
+            (None, None, None) => Todo::Insert,
         }
     });
     Ok(todo.collect())

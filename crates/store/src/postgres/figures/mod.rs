@@ -17,7 +17,7 @@ use crate::postgres::{
     Params, PostgresStore, execute, now_ms, query, query_opt,
     shared::{
         errors::store_error,
-        values::{count, figure_owner, series_of, time, u64_to_i64},
+        values::{count, figure_account, series_of, time, u64_to_i64},
     },
 };
 
@@ -51,16 +51,16 @@ pub(crate) async fn write(client: &impl GenericClient, mut log: FigureLog) -> Re
         return Ok(());
     }
     let figures = log.take();
-    let owners: Vec<i64> = figures.iter().map(|figure| figure_owner(figure.account_id)).collect();
+    let accounts: Vec<i64> = figures.iter().map(|figure| figure_account(figure.account_id)).collect();
     let series: Vec<i64> = figures.iter().map(|figure| figure.series.number()).collect();
     let counts: Vec<i64> = figures.iter().map(|figure| u64_to_i64(figure.count)).collect();
-    execute(client, WRITE, &[&owners, &series, &counts]).await.map(drop)
+    execute(client, WRITE, &[&accounts, &series, &counts]).await.map(drop)
 }
 
 async fn read(client: &Client, viewer: Viewer, figures: &FigureQuery) -> Result<Vec<Point>, Error> {
-    let (owner, series, step) = (figure_owner(viewer.account()), series_of(figures.metric), figures.step.minutes());
+    let (account, series, step) = (figure_account(viewer.account()), series_of(figures.metric), figures.step.minutes());
     let ((minute, minute_end), (hour, hour_end)) = (figures.minutes(), figures.hours());
-    let wanted: Params<'_> = &[&owner, &series, &step, &minute, &minute_end, &hour, &hour_end];
+    let wanted: Params<'_> = &[&account, &series, &step, &minute, &minute_end, &hour, &hour_end];
     let rows = query(client, READ, wanted).await?;
     Ok(figures.points(rows.iter().map(|row| (row.get(0), row.get(1), count(row.get(2))))))
 }

@@ -1,7 +1,7 @@
 //! Claims of deliveries that are due.
 //!
 //! A claim never waits: it skips rows that others hold just now. It is guarded twice, by the row's lock while it is made
-//! and by `lease_until` afterwards. A webhook has two lines: rows that were never tried, and rows that were.
+//! and by `lease_until` afterwards. A webhook has two queues: rows that were never tried, and rows that were.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -31,20 +31,20 @@ use crate::postgres::{
     timing,
 };
 
-/// A webhook, and whether the line is that of rows that were tried before.
-pub(crate) type LineKey = (i64, bool);
+/// A webhook, and whether the queue is that of rows that were tried before.
+pub(crate) type QueueKey = (i64, bool);
 
-/// What is due in a line of `lines`, free, and of an event that this version knows. An event that is gone is known: its
+/// What is due in a queue of `queues`, free, and of an event that this version knows. An event that is gone is known: its
 /// delivery is set aside.
 macro_rules! due {
     () => {
         "
         FROM deliveries
-        WHERE webhook_id = lines.webhook_id
-          AND is_tried = lines.is_tried
+        WHERE webhook_id = queues.webhook_id
+          AND is_tried = queues.is_tried
           AND status = 'pending'
           AND next_attempt_at <= (SELECT ms FROM now)
-          AND (next_attempt_at, id) > (lines.after_at, lines.after_id)
+          AND (next_attempt_at, id) > (queues.after_at, queues.after_id)
           -- 60000: clock::LEASE_SLACK_MS.
           AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000)
           AND coalesce((SELECT type = ANY($8) FROM events WHERE events.id = event_id), true)"
@@ -116,13 +116,13 @@ candidates AS MATERIALIZED (
 }
 pub(crate) use candidates;
 
-/// Where the scan of each line of these webhooks begins; from the start if it is whole. The places of the values: the
+/// Where the scan of each queue of these webhooks begins; from the start if it is whole. The places of the values: the
 /// smallest number, from when until when the scan is bounded, and the bounds.
-macro_rules! lines {
+macro_rules! queues {
     ($webhooks:literal, $min:literal, $from:literal, $until:literal, $bounds:literal) => {
         concat!(
             "
-    SELECT webhooks.id AS webhook_id, line.is_tried, coalesce(bound.after_at, ",
+    SELECT webhooks.id AS webhook_id, queue.is_tried, coalesce(bound.after_at, ",
             $min,
             ") AS after_at, coalesce(bound.after_id, ",
             $min,
@@ -130,12 +130,12 @@ macro_rules! lines {
     FROM ",
             $webhooks,
             " AS webhooks
-    CROSS JOIN (VALUES (false), (true)) AS line (is_tried)
+    CROSS JOIN (VALUES (false), (true)) AS queue (is_tried)
     LEFT JOIN unnest(",
             $bounds,
             ") AS bound (webhook_id, is_tried, after_at, after_id)
         ON bound.webhook_id = webhooks.id
-        AND bound.is_tried = line.is_tried
+        AND bound.is_tried = queue.is_tried
         AND (SELECT ms FROM now) >= ",
             $from,
             "
@@ -144,9 +144,9 @@ macro_rules! lines {
         )
     };
 }
-pub(crate) use lines;
+pub(crate) use queues;
 
-/// Each line's due rows are walked from their start, twice: to see how many of them have their turn, which the first of
+/// Each queue's due rows are walked from their start, twice: to see how many of them have their turn, which the first of
 /// each webhook has before the second of any, and to lock so many. So nothing is locked that is not claimed, and where
 /// others have locked some, the next are taken.
 ///
@@ -170,8 +170,8 @@ enabled AS MATERIALIZED (
       AND coalesce(held_until, 0) <= (SELECT ms FROM now)
       AND coalesce(given.rows_max, $6) > 0
 ),
-lines AS MATERIALIZED (",
-    lines!("enabled", "$14", "$12", "$13", "$15::bigint[], $16::boolean[], $17::bigint[], $18::bigint[]"),
+queues AS MATERIALIZED (",
+    queues!("enabled", "$14", "$12", "$13", "$15::bigint[], $16::boolean[], $17::bigint[], $18::bigint[]"),
     "
 ),
 gated AS MATERIALIZED (
@@ -186,21 +186,21 @@ gated AS MATERIALIZED (
       AND coalesce(held_until, 0) <= (SELECT ms FROM now)
       AND EXISTS (
           SELECT
-          FROM lines
-          WHERE lines.webhook_id = webhooks.id
+          FROM queues
+          WHERE queues.webhook_id = webhooks.id
             AND CASE
                     WHEN probe_at IS NULL THEN true
-                    WHEN lines.is_tried THEN probe_at <= (SELECT ms FROM now)
+                    WHEN queues.is_tried THEN probe_at <= (SELECT ms FROM now)
                     ELSE probe_new_at <= (SELECT ms FROM now) OR probe_new_at > (SELECT ms FROM now) + $10
                 END
             -- The first of its range in the index, whatever the planner thinks of the others.
             AND (
                 SELECT next_attempt_at
                 FROM deliveries
-                WHERE deliveries.webhook_id = lines.webhook_id
-                  AND is_tried = lines.is_tried
+                WHERE deliveries.webhook_id = queues.webhook_id
+                  AND is_tried = queues.is_tried
                   AND status = 'pending'
-                  AND (next_attempt_at, deliveries.id) > (lines.after_at, lines.after_id)
+                  AND (next_attempt_at, deliveries.id) > (queues.after_at, queues.after_id)
                 ORDER BY next_attempt_at, deliveries.id
                 LIMIT 1
             ) <= (SELECT ms FROM now)
@@ -239,9 +239,9 @@ probing AS MATERIALIZED (
       AND NOT pirssonite_is_held(id, (SELECT ms FROM now))
 ),
 probe_new AS MATERIALIZED (
-    SELECT lines.webhook_id, chosen.id, chosen.next_attempt_at
+    SELECT queues.webhook_id, chosen.id, chosen.next_attempt_at
     FROM probing
-    JOIN lines ON lines.webhook_id = probing.id AND NOT lines.is_tried
+    JOIN queues ON queues.webhook_id = probing.id AND NOT queues.is_tried
     CROSS JOIN LATERAL (
         SELECT id, next_attempt_at
         FROM (
@@ -268,9 +268,9 @@ probe_new AS MATERIALIZED (
     WHERE may_probe_new
 ),
 probe_tried AS MATERIALIZED (
-    SELECT lines.webhook_id, chosen.id, chosen.next_attempt_at
+    SELECT queues.webhook_id, chosen.id, chosen.next_attempt_at
     FROM probing
-    JOIN lines ON lines.webhook_id = probing.id AND lines.is_tried
+    JOIN queues ON queues.webhook_id = probing.id AND queues.is_tried
     CROSS JOIN LATERAL (
         SELECT id, next_attempt_at
         FROM (
@@ -298,15 +298,15 @@ probe_tried AS MATERIALIZED (
       AND probing.id NOT IN (SELECT webhook_id FROM probe_new)
 ),
 due AS MATERIALIZED (
-    SELECT lines.webhook_id, lines.is_tried, closed.rows_max, first.id, first.next_attempt_at,
-           count(*) OVER (PARTITION BY lines.webhook_id, lines.is_tried) AS found,
+    SELECT queues.webhook_id, queues.is_tried, closed.rows_max, first.id, first.next_attempt_at,
+           count(*) OVER (PARTITION BY queues.webhook_id, queues.is_tried) AS found,
            row_number() OVER (
-               PARTITION BY lines.webhook_id
+               PARTITION BY queues.webhook_id
                -- Tests go before all else.
-               ORDER BY first.next_attempt_at <> $19, first.place, lines.is_tried <> (lines.webhook_id = ANY($9))
+               ORDER BY first.next_attempt_at <> $19, first.place, queues.is_tried <> (queues.webhook_id = ANY($9))
            ) AS turn
     FROM closed
-    JOIN lines ON lines.webhook_id = closed.id
+    JOIN queues ON queues.webhook_id = closed.id
     CROSS JOIN LATERAL (
         SELECT id, next_attempt_at, row_number() OVER (ORDER BY next_attempt_at, id) AS place",
     due!(),
@@ -332,7 +332,7 @@ placed AS MATERIALIZED (
 ),
 share AS MATERIALIZED (
     SELECT webhook_id, is_tried, is_probe, count(*) AS rows_max, min(id) AS probe,
-           -- More may wait in the line than have their turn, whoever locks those.
+           -- More may wait in the queue than have their turn, whoever locks those.
            bool_or(is_cut) OR max(found) > count(*) AS is_full
     FROM placed
     WHERE place <= $3
@@ -341,7 +341,7 @@ share AS MATERIALIZED (
 locked AS MATERIALIZED (
     SELECT first.id
     FROM share
-    JOIN lines ON lines.webhook_id = share.webhook_id AND lines.is_tried = share.is_tried
+    JOIN queues ON queues.webhook_id = share.webhook_id AND queues.is_tried = share.is_tried
     CROSS JOIN LATERAL (
         SELECT id",
     due!(),
@@ -381,10 +381,10 @@ ordered AS MATERIALIZED (
     SELECT claimed.*, share.is_probe, share.is_full,
            row_number() OVER (
                PARTITION BY claimed.webhook_id
-               ORDER BY claimed.next_attempt_at <> $19, line_place, claimed.is_tried <> (claimed.webhook_id = ANY($9))
+               ORDER BY claimed.next_attempt_at <> $19, queue_place, claimed.is_tried <> (claimed.webhook_id = ANY($9))
            ) AS turn
     FROM (
-        SELECT *, row_number() OVER (PARTITION BY webhook_id, is_tried ORDER BY next_attempt_at, id) AS line_place
+        SELECT *, row_number() OVER (PARTITION BY webhook_id, is_tried ORDER BY next_attempt_at, id) AS queue_place
         FROM claimed
     ) AS claimed
     JOIN share ON share.webhook_id = claimed.webhook_id AND share.is_tried = claimed.is_tried
@@ -497,28 +497,28 @@ pub(crate) fn known_types() -> Vec<&'static str> {
 
 /// What a scan has found out about who has something waiting: the time, the last id, and those who have.
 pub(crate) fn found(
-    scan: &Scan<LineKey>,
+    scan: &Scan<QueueKey>,
     (now_ms, last_id, webhooks): (i64, i64, Option<Vec<i64>>),
 ) -> pending_webhooks::Found {
     let is_whole = !scan.is_bounded(now_ms);
     pending_webhooks::Found { now_ms, last_id, webhooks: Some(webhooks.unwrap_or_default()), is_whole }
 }
 
-/// The bounds of a scan, as columns: webhooks, lines, and the positions behind which they begin.
-pub(crate) fn bounds_of(scan: &Scan<LineKey>) -> (Vec<i64>, Vec<bool>, Vec<i64>, Vec<i64>) {
-    let (lines, positions): (Vec<LineKey>, Vec<Position>) = scan.after.iter().copied().unzip();
-    let ((webhooks, is_tried), (after_at, after_id)) = (lines.into_iter().unzip(), positions.into_iter().unzip());
+/// The bounds of a scan, as columns: webhooks, queues, and the positions behind which they begin.
+pub(crate) fn bounds_of(scan: &Scan<QueueKey>) -> (Vec<i64>, Vec<bool>, Vec<i64>, Vec<i64>) {
+    let (queues, positions): (Vec<QueueKey>, Vec<Position>) = scan.after.iter().copied().unzip();
+    let ((webhooks, is_tried), (after_at, after_id)) = (queues.into_iter().unzip(), positions.into_iter().unzip());
     (webhooks, is_tried, after_at, after_id)
 }
 
 /// The next claim begins behind what this one took in order. Probes are not.
-fn move_bounds(store: &PostgresStore, scan: &Scan<LineKey>, timing: Timing, rows: &[Row]) {
-    let mut claimed: HashMap<LineKey, claim_bounds::ClaimedRows> = HashMap::new();
+fn move_bounds(store: &PostgresStore, scan: &Scan<QueueKey>, timing: Timing, rows: &[Row]) {
+    let mut claimed: HashMap<QueueKey, claim_bounds::ClaimedRows> = HashMap::new();
     for row in rows.iter().filter(|row| !row.get::<_, bool>(6)) {
-        let line: LineKey = (row.get(3), row.get::<_, i64>(11) > 0);
+        let queue: QueueKey = (row.get(3), row.get::<_, i64>(11) > 0);
         let position: Position = (row.get(12), row.get(0));
-        let of_line = claimed.entry(line).or_insert(claim_bounds::ClaimedRows { last: None, is_full: row.get(13) });
-        of_line.last = of_line.last.max(Some(position));
+        let of_queue = claimed.entry(queue).or_insert(claim_bounds::ClaimedRows { last: None, is_full: row.get(13) });
+        of_queue.last = of_queue.last.max(Some(position));
     }
     claim_bounds::lock(&store.bounds.deliveries).claimed(scan, timing, claimed);
 }
@@ -532,9 +532,9 @@ async fn set_aside(client: &Client, owner: &str, rows: &[Row]) {
     if ids.is_empty() {
         return;
     }
-    tracing::error!(deliveries = ?ids, "deliveries without events set aside");
+    tracing::error!(deliveries = ?ids, "deliveries without events");
     if let Err(error) = execute(client, SET_ASIDE, &[&owner, &ids, &fences]).await {
-        tracing::warn!(error = reason(&error), "setting deliveries aside failed");
+        tracing::warn!(error = reason(&error), "deliveries without events not marked");
     }
 }
 

@@ -12,7 +12,7 @@ use tokio_postgres::Error;
 use crate::postgres::{
     Params, PostgresStore, execute,
     feeds::polls,
-    outbox::delivery_claims::{bounds_of, candidates, found, known_types, lines},
+    outbox::delivery_claims::{bounds_of, candidates, found, known_types, queues},
     query, query_opt,
     shared::{claim_bounds, values::millis},
     timing,
@@ -24,8 +24,9 @@ const HELD: &str = include_str!("sql/delivery_leases_held.sql");
 
 const RELEASE: &str = include_str!("sql/delivery_leases_release.sql");
 
-/// Of each line of each webhook for which something waits the first row that nobody holds, and when the leases run out of what somebody does. Those
-/// are looked at only by a whole scan, and where nothing else is sent while they last, because only probes are.
+/// How long until a delivery can be claimed: when the first row without a lease is due in a queue of a webhook, or when a
+/// lease ends. Leases are read by a whole scan alone, and of webhooks whose breaker is open: no probe goes out before they
+/// have ended.
 const NEXT: &str = concat!(
     "
 WITH RECURSIVE now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms, last_value - (NOT is_called)::int AS last_id FROM deliveries_id_seq),",
@@ -39,28 +40,28 @@ enabled AS MATERIALIZED (
       AND deleted_at IS NULL
       AND id <> ALL($1)
 ),
-lines AS MATERIALIZED (",
-    lines!("enabled", "$4", "$2", "$3", "$5::bigint[], $6::boolean[], $7::bigint[], $8::bigint[]"),
+queues AS MATERIALIZED (",
+    queues!("enabled", "$4", "$2", "$3", "$5::bigint[], $6::boolean[], $7::bigint[], $8::bigint[]"),
     "
 ),
 free AS MATERIALIZED (
-    SELECT lines.webhook_id, min(first.at) FILTER (WHERE NOT is_tried) AS new_at,
+    SELECT queues.webhook_id, min(first.at) FILTER (WHERE NOT is_tried) AS new_at,
            min(first.at) FILTER (WHERE is_tried) AS tried_at
-    FROM lines
+    FROM queues
     CROSS JOIN LATERAL (
         SELECT next_attempt_at AS at
         FROM deliveries
-        WHERE webhook_id = lines.webhook_id
-          AND is_tried = lines.is_tried
+        WHERE webhook_id = queues.webhook_id
+          AND is_tried = queues.is_tried
           AND status = 'pending'
-          AND (next_attempt_at, id) > (lines.after_at, lines.after_id)
+          AND (next_attempt_at, id) > (queues.after_at, queues.after_id)
           -- 60000: clock::LEASE_SLACK_MS.
           AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000)
           AND coalesce((SELECT type = ANY($9) FROM events WHERE events.id = event_id), true)
         ORDER BY next_attempt_at, id
         LIMIT 1
     ) AS first
-    GROUP BY lines.webhook_id
+    GROUP BY queues.webhook_id
 )
 SELECT min(
            greatest(
@@ -155,7 +156,7 @@ pub(crate) async fn next_in(
     let but_not_to: Vec<i64> = but_not_to.iter().map(|id| id.0).collect();
     let scan = claim_bounds::lock(&store.bounds.deliveries).look();
     let candidates = store.bounds.pending().candidates();
-    let ((webhooks, lines, after_at, after_id), known) = (bounds_of(&scan), known_types());
+    let ((webhooks, queues, after_at, after_id), known) = (bounds_of(&scan), known_types());
     let (from, until) = (scan.bounded_from_ms, scan.bounded_until_ms);
     let values: Params<'_> = &[
         &but_not_to,
@@ -163,7 +164,7 @@ pub(crate) async fn next_in(
         &until,
         &i64::MIN,
         &webhooks,
-        &lines,
+        &queues,
         &after_at,
         &after_id,
         &known,

@@ -23,7 +23,7 @@ use crate::postgres::{
 /// is locked already; otherwise what others have locked is waited for a moment, and this is over with the statement.
 const MARK: &str = concat!(
     "
-WITH patience AS MATERIALIZED (
+WITH lock_wait AS MATERIALIZED (
     SELECT set_config('lock_timeout', '",
     lock_timeout!(),
     "', true)
@@ -34,7 +34,7 @@ sick AS MATERIALIZED (
     FROM webhooks
     WHERE id = ANY($1)
       AND failing_since IS NOT NULL
-      AND (SELECT count(*) FROM patience) >= 0
+      AND (SELECT count(*) FROM lock_wait) >= 0
     ORDER BY id
     FOR NO KEY UPDATE
 ),

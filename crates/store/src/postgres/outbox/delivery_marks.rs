@@ -12,8 +12,8 @@ use domain::{
     AccountId, WebhookId,
     changes::ChangeLog,
     delivery::{
-        AttemptOutcome, BreakerRules, Consequence, DeliveryStatus, DomainEvent, EventType, FinishReport, Health,
-        PayloadWebhook, ReceiverState, Verdict,
+        AttemptOutcome, BreakerRules, Consequence, DomainEvent, EventType, FinishReport, Health, PayloadWebhook,
+        ReceiverState, Verdict,
     },
     ports::StoreResult,
 };
@@ -136,12 +136,10 @@ async fn finish_mixed<'f>(
     });
     let given_up = given_up.collect();
     let mut log = write_receivers(&transaction, &receivers, &accounts, given_up, now).await?;
-    log.deliveries_if(decided.iter().any(|(_, consequence)| consequence.status == DeliveryStatus::Failed));
-    let has_recovered = receivers.values().any(ReceiverState::has_recovered);
-    let is_redirected = |(one, consequence): &Decided<'_>| {
-        receivers.get(&one.webhook_id).is_some_and(|receiver| receiver.is_redirected(one, consequence))
+    let changes_deliveries = |(one, consequence): &Decided<'_>| {
+        receivers.get(&one.webhook_id).is_some_and(|receiver| receiver.changes_deliveries(one, consequence))
     };
-    log.deliveries_if(has_recovered || decided.iter().any(is_redirected));
+    log.deliveries_if(receivers.values().any(ReceiverState::has_recovered) || decided.iter().any(changes_deliveries));
     store.commit(transaction, log).await?;
     // What is tried again may be due at once.
     claim_bounds::lock(&store.bounds.deliveries).requeued();

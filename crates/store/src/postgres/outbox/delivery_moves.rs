@@ -64,7 +64,7 @@ RETURNING id"
 
 pub(crate) const PROBE_NOW: &str = include_str!("sql/delivery_moves_probe_now.sql");
 
-const HURRY: &str = include_str!("sql/delivery_moves_hurry.sql");
+const SEND_AT_ONCE: &str = include_str!("sql/delivery_moves_send_at_once.sql");
 
 pub(crate) async fn requeue(
     store: &PostgresStore,
@@ -128,10 +128,10 @@ pub(crate) async fn requeue_failed(
 }
 
 /// Makes all that waits for a webhook due now. Whoever does that has to say that something is queued.
-pub(crate) async fn hurry(transaction: &Transaction<'_>, webhook: WebhookId) -> Result<(), Error> {
+pub(crate) async fn send_at_once(transaction: &Transaction<'_>, webhook: WebhookId) -> Result<(), Error> {
     let now = now_ms(transaction).await?;
     long_work(transaction).await?;
-    execute(transaction, HURRY, &[&webhook.0, &now]).await.map(drop)
+    execute(transaction, SEND_AT_ONCE, &[&webhook.0, &now]).await.map(drop)
 }
 
 /// That deliveries can be claimed, or no longer.

@@ -37,12 +37,15 @@ pub(crate) async fn of_entries(
         let new = ids.by_ref().take(sorted.new.len()).zip(sorted.new.iter().map(AsRef::as_ref));
         let created =
             |(id, entry)| DomainEvent::EntryCreated { entry: Box::new(new_entry(target, id, entry)), is_backlog };
-        if is_wanted(webhooks, follows, &scope(EventType::EntryCreated, target, is_backlog)) {
+        let is_wanted = |kind: EventType| {
+            is_wanted(webhooks, follows, &EventScope::of_entry(kind, FeedId(target.feed_id), is_backlog))
+        };
+        if is_wanted(EventType::EntryCreated) {
             events.extend(new.map(created));
         } else {
             new.for_each(drop);
         }
-        if !sorted.changed.is_empty() && is_wanted(webhooks, follows, &scope(EventType::EntryUpdated, target, false)) {
+        if !sorted.changed.is_empty() && is_wanted(EventType::EntryUpdated) {
             changed.extend(sorted.changed.iter().map(|(id, entry)| (target, *id, *entry)));
         }
     }
@@ -50,10 +53,6 @@ pub(crate) async fn of_entries(
         events.extend(of_changed(transaction, now, &changed).await?);
     }
     Ok(events)
-}
-
-fn scope(kind: EventType, target: Target, is_backlog: bool) -> EventScope {
-    EventScope { kind, feed_id: Some(FeedId(target.feed_id)), account_id: None, is_backlog, webhook_id: None }
 }
 
 async fn of_changed(

@@ -145,7 +145,7 @@ pub(crate) async fn update(
     };
     let sends_what_waits = patch.sends_what_waits(stored.get(0), before.as_ref());
     if sends_what_waits {
-        delivery_moves::hurry(&transaction, id).await?;
+        delivery_moves::send_at_once(&transaction, id).await?;
     }
     let mut log = if updated == before { ChangeLog::default() } else { changed(account) };
     log.deliveries_if(sends_what_waits);

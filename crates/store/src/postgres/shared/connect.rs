@@ -24,7 +24,7 @@ use crate::OpenError;
 use crate::postgres::shared::{
     errors,
     hosts::{self, Hosts, Made},
-    lending::{Lending, Patience},
+    lending::{Lending, TimeLimits},
     read_only,
     tls::{self, TlsMode},
 };
@@ -102,9 +102,9 @@ impl Address {
 
     /// A call that had no answer for so long is reason to ask its server; both together take as long as whoever waits for
     /// an answer at once does.
-    fn patience(&self) -> Patience {
-        let with_call = self.connect_timeout * 3 / 8;
-        Patience { with_call, with_server: self.connect_timeout.saturating_sub(with_call) }
+    fn time_limits(&self) -> TimeLimits {
+        let call = self.connect_timeout * 3 / 8;
+        TimeLimits { call, server: self.connect_timeout.saturating_sub(call) }
     }
 
     async fn connect_watched(&self) -> Result<(Client, JoinHandle<()>), Error> {
@@ -118,11 +118,11 @@ impl Address {
 
     async fn connect_lent(&self, lent: impl FnOnce() -> Arc<Lending>) -> Result<(Client, JoinHandle<()>), Error> {
         let (client, made, address) = self.hosts.connect().await?;
-        let (lending, hosts, patience) = (lent(), Arc::clone(&self.hosts), self.patience());
+        let (lending, hosts, limits) = (lent(), Arc::clone(&self.hosts), self.time_limits());
         let driven = tokio::spawn(async move {
             tokio::select! {
                 () = drive(made, |_| {}) => {}
-                reason = lending.given_up(patience, &hosts, &address) => {
+                reason = lending.given_up(limits, &hosts, &address) => {
                     tracing::warn!(reason, "database connection dropped");
                 }
             }

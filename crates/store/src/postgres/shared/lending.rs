@@ -51,9 +51,9 @@ pub(crate) struct Lending {
 
 /// When a server counts as silent: a call had no answer for so long, and then nobody has within so long.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
-    pub(crate) with_call: Duration,
-    pub(crate) with_server: Duration,
+pub(crate) struct TimeLimits {
+    pub(crate) call: Duration,
+    pub(crate) server: Duration,
 }
 
 tokio::task_local! {
@@ -142,12 +142,12 @@ impl Lending {
     }
 
     /// Ends when the connection is to be given up, and says why.
-    pub(crate) async fn given_up(&self, patience: Patience, hosts: &Hosts, address: &HostAddress) -> &'static str {
-        let (with_call, mut asked_ms) = (millis(patience.with_call), 0);
+    pub(crate) async fn given_up(&self, limits: TimeLimits, hosts: &Hosts, address: &HostAddress) -> &'static str {
+        let (call, mut asked_ms) = (millis(limits.call), 0);
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
             let (since_ms, now_ms) = (self.since_ms.load(Ordering::Relaxed), now_ms());
-            if since_ms == 0 || now_ms.saturating_sub(since_ms) < with_call {
+            if since_ms == 0 || now_ms.saturating_sub(since_ms) < call {
                 continue;
             }
             if self.is_idle.get().is_some_and(|is_idle| is_idle()) {
@@ -162,8 +162,7 @@ impl Lending {
                 continue;
             }
             asked_ms = now_ms;
-            if !hosts.answers(address, patience.with_server).await && self.since_ms.load(Ordering::Relaxed) == since_ms
-            {
+            if !hosts.answers(address, limits.server).await && self.since_ms.load(Ordering::Relaxed) == since_ms {
                 return "database silent";
             }
         }

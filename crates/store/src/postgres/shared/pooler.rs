@@ -24,6 +24,10 @@ const STATEMENT_TIMEOUT: Duration = Duration::from_secs(2);
 const LOSES_STATEMENTS: &str = "a pooler in transaction mode is in front of it that loses prepared statements: use \
      pgbouncer 1.21 or later with max_prepared_statements, or pool_mode = session, or the database's own address";
 
+/// What the log says beside these events.
+const SLOW_CHANGES: &str = "other nodes are heard of once a second";
+const RUN_THIS: &str = "run this in the database, then restart the pooler";
+
 /// Whether there is one that will do. One that will not is an error, with what to do about it.
 pub(crate) async fn find(pool: &Pool) -> Result<bool, OpenError> {
     let one = lend(pool, CALL_TIMEOUT).await.map_err(|error| errors::open_error(&error))?;
@@ -43,12 +47,8 @@ async fn look(one: &Client, two: &Client) -> Result<bool, OpenError> {
                     return Err(OpenError::Unsuitable(LOSES_STATEMENTS.to_owned()));
                 }
                 match missing_settings(one).await? {
-                    None => tracing::info!("pooler in transaction mode: other nodes are heard of once a second"),
-                    Some(run) => tracing::warn!(
-                        run,
-                        "pooler in transaction mode does not pass on settings: run this in the database, then restart \
-                         the pooler"
-                    ),
+                    None => tracing::info!(hint = SLOW_CHANGES, "pooler in transaction mode"),
+                    Some(run) => tracing::warn!(run, hint = RUN_THIS, "pooler drops settings"),
                 }
                 return Ok(true);
             }

@@ -13,7 +13,7 @@ use domain::{
 use tokio_postgres::types::{FromSql, ToSql, Type};
 
 pub(crate) use crate::values::{
-    DUE_FIRST_MS, ERROR_BYTES_MAX, beginning, categories, ceiling_ms, count, enclosures, figure_owner, headers, hubs,
+    DUE_FIRST_MS, ERROR_BYTES_MAX, beginning, categories, ceiling_ms, count, enclosures, figure_account, headers, hubs,
     list, millis, old_secrets, optional, secrets, series_of, text, time, to_u32, u64_to_i64, usize_to_i64,
 };
 

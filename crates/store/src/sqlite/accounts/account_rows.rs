@@ -32,7 +32,7 @@ pub(crate) const BY_NAME: &str = concat!(
 
 const HAS_PASSWORDS: &str = "SELECT 1 FROM accounts WHERE password_hash IS NOT NULL AND deleted_at IS NULL LIMIT 1";
 
-const IS_TAKEN: &str = "SELECT 1 FROM accounts WHERE name_key = ? AND deleted_at IS NULL AND id <> ?";
+const NAME_EXISTS: &str = "SELECT 1 FROM accounts WHERE name_key = ? AND deleted_at IS NULL AND id <> ?";
 
 /// Differs from the other store, which locks the rows of all administrators and counts them.
 const HAS_OTHER_ADMIN: &str = "SELECT 1 FROM accounts WHERE is_admin = 1 AND deleted_at IS NULL AND id <> ? LIMIT 1";
@@ -69,7 +69,7 @@ pub(crate) fn has_passwords(connection: &Connection) -> Result<bool> {
 pub(crate) fn create(changes: &mut WriteTx<'_>, new: &NewAccount) -> Result<Option<Account>> {
     let connection = changes.connection;
     let key = new.name.key();
-    if is_taken(connection, &key, AccountId(0))? {
+    if name_exists(connection, &key, AccountId(0))? {
         return Ok(None);
     }
     let row = (text(new.name.as_str()), text(&key), &new.password_hash, new.is_admin, changes.now());
@@ -82,12 +82,12 @@ pub(crate) fn update(changes: &mut WriteTx<'_>, id: AccountId, patch: &AccountPa
     let connection = changes.connection;
     let Some(before) = one(connection, id)? else { return Ok(AccountOutcome::NotFound) };
     let name_key = patch.name.as_ref().map(AccountName::key);
-    let is_taken = match &name_key {
-        Some(key) => is_taken(connection, key, id)?,
+    let name_exists = match &name_key {
+        Some(key) => name_exists(connection, key, id)?,
         None => false,
     };
     let is_last = patch.is_admin == Some(false) && is_last_admin(connection, &before)?;
-    if let Some(refused) = AccountOutcome::refused(is_taken, is_last) {
+    if let Some(refused) = AccountOutcome::refused(name_exists, is_last) {
         return Ok(refused);
     }
     let name = patch.name.as_ref().map(|name| text(name.as_str()));
@@ -133,8 +133,8 @@ pub(crate) fn delete(changes: &mut WriteTx<'_>, id: AccountId) -> Result<Account
     Ok(AccountOutcome::Done(Box::new(before)))
 }
 
-fn is_taken(connection: &Connection, name_key: &str, but_by: AccountId) -> Result<bool> {
-    connection.prepare_cached(IS_TAKEN)?.exists((text(name_key), but_by.0))
+fn name_exists(connection: &Connection, name_key: &str, but_by: AccountId) -> Result<bool> {
+    connection.prepare_cached(NAME_EXISTS)?.exists((text(name_key), but_by.0))
 }
 
 fn is_last_admin(connection: &Connection, account: &Account) -> Result<bool> {

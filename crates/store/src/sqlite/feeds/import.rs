@@ -1,6 +1,6 @@
 //! Imports: many feeds that were not fetched yet, and the folders that they name.
 
-use domain::{AccountId, FeedSeed, follow::FollowSettings, ports::ImportOutcome};
+use domain::{AccountId, FeedId, FeedSeed, follow::FollowSettings, ports::ImportOutcome};
 use rusqlite::Result;
 
 use crate::sqlite::{
@@ -10,14 +10,27 @@ use crate::sqlite::{
 use crate::values::text;
 
 pub(crate) fn import(changes: &mut WriteTx<'_>, account: AccountId, seeds: &[FeedSeed]) -> Result<Vec<ImportOutcome>> {
-    seeds.iter().map(|seed| import_one(changes, account, seed)).collect()
+    let mut outcomes: Vec<ImportOutcome> = Vec::with_capacity(seeds.len());
+    for (seed, repeat) in seeds.iter().zip(FeedSeed::repeats(seeds)) {
+        let first = repeat.map(|place| outcomes[place].feed_id());
+        outcomes.push(import_one(changes, account, seed, first)?);
+    }
+    Ok(outcomes)
 }
 
-fn import_one(changes: &mut WriteTx<'_>, account: AccountId, seed: &FeedSeed) -> Result<ImportOutcome> {
+/// `first` is the feed of an earlier seed with the same URL.
+fn import_one(
+    changes: &mut WriteTx<'_>,
+    account: AccountId,
+    seed: &FeedSeed,
+    first: Option<FeedId>,
+) -> Result<ImportOutcome> {
     let connection = changes.connection;
     let folder = seed.folder.as_deref();
     let folder = folder.map(|name| folders::find_or_create(changes, account, &text(name))).transpose()?;
-    // Of a URL that is in the file twice the second is there already.
+    if let Some(id) = first {
+        return Ok(ImportOutcome::AlreadyThere(id));
+    }
     if let Some(id) = follows::followed(connection, account, &seed.address.url)?.first() {
         return Ok(ImportOutcome::AlreadyThere(*id));
     }

@@ -13,7 +13,7 @@ use crate::sqlite::{
     SqliteStore,
     shared::{errors::unfit, queue::Priority, writer::WriteTx},
 };
-use crate::values::{count, figure_owner, series_of, time, u64_to_i64, usize_to_i64};
+use crate::values::{count, figure_account, series_of, time, u64_to_i64, usize_to_i64};
 
 const WRITE: &str = include_str!("sql/write.sql");
 
@@ -49,8 +49,8 @@ pub(crate) fn write(connection: &Connection, log: &mut FigureLog, now: i64) -> R
     }
     let (minute, mut statement) = (domain::figures::minute_of(time(now)), connection.prepare_cached(WRITE)?);
     for figure in log.take() {
-        let owner = figure_owner(figure.account_id);
-        statement.execute((owner, figure.series.number(), minute, u64_to_i64(figure.count)))?;
+        let account = figure_account(figure.account_id);
+        statement.execute((account, figure.series.number(), minute, u64_to_i64(figure.count)))?;
     }
     Ok(())
 }
@@ -58,8 +58,8 @@ pub(crate) fn write(connection: &Connection, log: &mut FigureLog, now: i64) -> R
 fn read(connection: &Connection, viewer: Viewer, figures: &FigureQuery) -> Result<Vec<Point>> {
     let series = serde_json::to_string(&series_of(figures.metric)).map_err(unfit)?;
     let ((minute, minute_end), (hour, hour_end)) = (figures.minutes(), figures.hours());
-    let owner = figure_owner(viewer.account());
-    let wanted = (owner, series, figures.step.minutes(), minute, minute_end, hour, hour_end);
+    let account = figure_account(viewer.account());
+    let wanted = (account, series, figures.step.minutes(), minute, minute_end, hour, hour_end);
     let mut statement = connection.prepare_cached(READ)?;
     let rows = statement.query_map(wanted, |row| Ok((row.get(0)?, row.get(1)?, count(row.get(2)?))))?;
     Ok(figures.points(rows.collect::<Result<Vec<_>>>()?))

@@ -1,6 +1,6 @@
 //! Claims of deliveries.
 //!
-//! A webhook has two lines: rows that were never tried, and rows that were. A claim reads what is due of each from its
+//! A webhook has two queues: rows that were never tried, and rows that were. A claim reads what is due of each from its
 //! start, and no further than its turn comes, and only then writes leases. What a webhook has waiting beyond that costs
 //! nothing.
 
@@ -19,7 +19,7 @@ use domain::{
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 
 use crate::sqlite::{
-    outbox::{delivery_leases::held_until, webhooks},
+    outbox::{delivery_leases::leased_until, webhooks},
     shared::writer::WriteTx,
 };
 use crate::values::{DUE_FIRST_MS, millis, time, to_u32, usize_to_i64};
@@ -39,7 +39,7 @@ macro_rules! of_known_type {
 }
 pub(crate) use of_known_type;
 
-/// What is due in one line of a webhook (1, 2) now (3), free, and of an event that this version knows.
+/// What is due in one queue of a webhook (1, 2) now (3), free, and of an event that this version knows.
 macro_rules! due {
     ($rest:literal) => {
         concat!(
@@ -115,7 +115,7 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// When one can be claimed, if the first free rows of the lines are due then.
+    /// When one can be claimed, if the first free rows of the queues are due then.
     pub(crate) fn ready_at(&self, new_at: Option<i64>, tried_at: Option<i64>, now: i64) -> Option<i64> {
         let (new_at, tried_at) = match self.breaker {
             None => (new_at, tried_at),
@@ -153,15 +153,15 @@ struct Due {
 /// By turn: which of its webhook's it is, when it is due, its id.
 type ByTurn = BTreeMap<(usize, i64, i64), Due>;
 
-/// A place in a line: when due, and the row.
+/// A place in a queue: when due, and the row.
 type Position = (i64, i64);
 
 /// Before every row.
 const START: Position = (i64::MIN, i64::MIN);
 
-/// A webhook with something due, and how far its lines were read.
+/// A webhook with something due, and how far its queues were read.
 #[derive(Debug)]
-struct Line {
+struct WebhookScan {
     waiting: Waiting,
     rows_left: usize,
     retries_first: bool,
@@ -188,7 +188,7 @@ pub(crate) fn claim(
     let now = changes.now();
     let look = Look { connection: changes.connection, now, known: known_types() };
     let mut claimed = Claimed::default();
-    let (lines, picked) = look.pick(limits)?;
+    let (looked_at, picked) = look.pick(limits)?;
     for ((.., id), due) in picked {
         let Some(mut job) = job_of(changes.connection, key, id, due)? else {
             changes.connection.prepare_cached(SET_ASIDE)?.execute((id, now))?;
@@ -199,7 +199,7 @@ pub(crate) fn claim(
         owner.clone_into(&mut job.lease.owner);
         claimed.jobs.push(job);
     }
-    take_rates(changes.connection, &lines, &claimed, now)?;
+    take_rates(changes.connection, &looked_at, &claimed, now)?;
     let mut wanted: Vec<WebhookId> = claimed.jobs.iter().map(|job| job.webhook_id).collect();
     wanted.sort();
     wanted.dedup();
@@ -217,8 +217,8 @@ pub(crate) fn known_types() -> String {
     serde_json::Value::from(EventType::ALL.map(EventType::name).to_vec()).to_string()
 }
 
-fn take_rates(connection: &Connection, lines: &[Waiting], claimed: &Claimed, now: i64) -> Result<()> {
-    for (webhook, rate) in lines.iter().filter_map(|one| Some((one.webhook, one.rate?.0))) {
+fn take_rates(connection: &Connection, looked_at: &[Waiting], claimed: &Claimed, now: i64) -> Result<()> {
+    for (webhook, rate) in looked_at.iter().filter_map(|one| Some((one.webhook, one.rate?.0))) {
         let count = claimed.jobs.iter().filter(|job| job.webhook_id == webhook).count();
         if let Ok(count @ 1..) = u32::try_from(count) {
             let taken_ms = f64::from(count) * rate.spacing_ms();
@@ -233,74 +233,74 @@ impl Look<'_> {
     fn pick(&self, limits: &ClaimLimits) -> Result<(Vec<Waiting>, ByTurn)> {
         let most = usize::try_from(limits.limit).unwrap_or(usize::MAX);
         let mut picked = ByTurn::new();
-        let mut lines = if most > 0 { self.lines(limits)? } else { Vec::new() };
-        let looked_at = lines.iter().map(|line| line.waiting).collect();
+        let mut scans = if most > 0 { self.scans(limits)? } else { Vec::new() };
+        let looked_at = scans.iter().map(|scan| scan.waiting).collect();
         let mut turns = 0;
-        while picked.len() < most && !lines.is_empty() {
+        while picked.len() < most && !scans.is_empty() {
             // No more of each than all of them can be given: the next look is for what those left over that have less.
-            let share = (most - picked.len()).div_ceil(lines.len());
-            for line in &mut lines {
-                let first_at = line.waiting.new_at.into_iter().chain(line.waiting.tried_at).min().unwrap_or(i64::MAX);
+            let share = (most - picked.len()).div_ceil(scans.len());
+            for scan in &mut scans {
+                let first_at = scan.waiting.new_at.into_iter().chain(scan.waiting.tried_at).min().unwrap_or(i64::MAX);
                 let first = (turns + 1, first_at, 0);
                 if picked.len() >= most && picked.last_key_value().is_some_and(|(last, _)| *last < first) {
                     break;
                 }
-                self.read_due(line, turns, share, &mut picked)?;
+                self.read_due(scan, turns, share, &mut picked)?;
                 while picked.len() > most {
                     picked.pop_last();
                 }
             }
             turns += share;
-            lines.retain(|line| line.rows_left > 0);
+            scans.retain(|scan| scan.rows_left > 0);
         }
         Ok((looked_at, picked))
     }
 
     /// Those that may be given something. Whose first is due for longest comes first: of the others, those are not looked
     /// at that come too late.
-    fn lines(&self, limits: &ClaimLimits) -> Result<Vec<Line>> {
+    fn scans(&self, limits: &ClaimLimits) -> Result<Vec<WebhookScan>> {
         let given_to: HashMap<WebhookId, u32> = limits.of.iter().copied().collect();
         let mut waiting = waiting(self.connection)?;
         waiting.retain(|one| one.ready_at(one.new_at, one.tried_at, self.now).is_some_and(|at| at <= self.now));
         waiting.sort_by_key(|one| (one.new_at.into_iter().chain(one.tried_at).min(), one.webhook));
-        let line = |waiting: Waiting| {
+        let scan = |waiting: Waiting| {
             let given = given_to.get(&waiting.webhook).copied().unwrap_or(limits.of_others);
             let retries_first = limits.retries_first.contains(&waiting.webhook);
             let rows_left = usize::try_from(waiting.allowed(given, self.now)).unwrap_or(usize::MAX);
-            Line { waiting, rows_left, retries_first, after: [START; 2] }
+            WebhookScan { waiting, rows_left, retries_first, after: [START; 2] }
         };
-        Ok(waiting.into_iter().map(line).filter(|line| line.rows_left > 0).collect())
+        Ok(waiting.into_iter().map(scan).filter(|scan| scan.rows_left > 0).collect())
     }
 
-    /// Reads a webhook's next, at most so many, after so many turns: one of each line by turns.
-    fn read_due(&self, line: &mut Line, turns: usize, share: usize, picked: &mut ByTurn) -> Result<()> {
-        if let Some(open) = line.waiting.breaker {
-            line.rows_left = 0;
-            if let Some((place, due)) = self.probe(line.waiting.webhook, open)? {
+    /// Reads a webhook's next, at most so many, after so many turns: one of each queue by turns.
+    fn read_due(&self, scan: &mut WebhookScan, turns: usize, share: usize, picked: &mut ByTurn) -> Result<()> {
+        if let Some(open) = scan.waiting.breaker {
+            scan.rows_left = 0;
+            if let Some((place, due)) = self.probe(scan.waiting.webhook, open)? {
                 picked.insert((turns + 1, place.0, place.1), Due { is_probe: true, ..due });
             }
             return Ok(());
         }
-        let wanted = share.min(line.rows_left);
-        let (new, tried) = (self.due(line, false, wanted)?, self.due(line, true, wanted)?);
-        let mut found = in_turns(new, tried, line.retries_first);
+        let wanted = share.min(scan.rows_left);
+        let (new, tried) = (self.due(scan, false, wanted)?, self.due(scan, true, wanted)?);
+        let mut found = in_turns(new, tried, scan.retries_first);
         // Tests go before all else.
         found.sort_by_key(|((due_at, _), _)| *due_at != DUE_FIRST_MS);
         found.truncate(wanted);
         for (turn, (place, due)) in (turns + 1..).zip(&found) {
-            line.after[usize::from(due.tries > 0)] = *place;
+            scan.after[usize::from(due.tries > 0)] = *place;
             picked.insert((turn, place.0, place.1), *due);
         }
-        line.retries_first = found.last().map_or(line.retries_first, |(_, due)| due.tries == 0);
+        scan.retries_first = found.last().map_or(scan.retries_first, |(_, due)| due.tries == 0);
         // One that has less than its share has nothing more.
-        line.rows_left = if found.len() < wanted { 0 } else { line.rows_left - found.len() };
+        scan.rows_left = if found.len() < wanted { 0 } else { scan.rows_left - found.len() };
         Ok(())
     }
 
-    fn due(&self, line: &Line, is_tried: bool, wanted: usize) -> Result<Vec<(Position, Due)>> {
-        let (webhook, after) = (line.waiting.webhook, line.after[usize::from(is_tried)]);
+    fn due(&self, scan: &WebhookScan, is_tried: bool, wanted: usize) -> Result<Vec<(Position, Due)>> {
+        let (webhook, after) = (scan.waiting.webhook, scan.after[usize::from(is_tried)]);
         let is_due = |at: Option<i64>| at.is_some_and(|at| at <= self.now);
-        if !is_due(if is_tried { line.waiting.tried_at } else { line.waiting.new_at }) {
+        if !is_due(if is_tried { scan.waiting.tried_at } else { scan.waiting.new_at }) {
             return Ok(Vec::new());
         }
         self.first(webhook, is_tried, after, wanted)
@@ -308,7 +308,7 @@ impl Look<'_> {
 
     /// The row that is sent to a receiver whose breaker is open; none while anything is being sent to it.
     fn probe(&self, webhook: WebhookId, open: Open) -> Result<Option<(Position, Due)>> {
-        if held_until(self.connection, webhook, self.now)? > self.now {
+        if leased_until(self.connection, webhook, self.now)? > self.now {
             return Ok(None);
         }
         if open.probe_new_at(self.now) <= self.now {
@@ -332,7 +332,7 @@ impl Look<'_> {
         }))
     }
 
-    /// So many of what is due in a line after a place, the longest due first.
+    /// So many of what is due in a queue after a place, the longest due first.
     fn first(
         &self,
         webhook: WebhookId,
@@ -345,7 +345,7 @@ impl Look<'_> {
         statement.query_map(values, |row| due_of(row, webhook))?.collect()
     }
 
-    /// So many of what is due in a line, from its other end.
+    /// So many of what is due in a queue, from its other end.
     fn last(&self, webhook: WebhookId, is_tried: bool, wanted: usize) -> Result<Vec<(Position, Due)>> {
         let mut statement = self.connection.prepare_cached(DUE_LAST)?;
         let values = (webhook.0, is_tried, self.now, &self.known, usize_to_i64(wanted));

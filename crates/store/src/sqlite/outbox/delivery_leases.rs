@@ -30,7 +30,7 @@ WHERE webhook_id = ?1
 ORDER BY next_attempt_at"
 );
 
-pub(crate) const HELD_UNTIL: &str = include_str!("sql/delivery_leases_held_until.sql");
+pub(crate) const LEASED_UNTIL: &str = include_str!("sql/delivery_leases_leased_until.sql");
 
 pub(crate) fn renew(
     changes: &mut WriteTx<'_>,
@@ -77,19 +77,19 @@ pub(crate) fn next_at(connection: &Connection, but_not_to: &[WebhookId], now: i6
 }
 
 fn next_to(connection: &Connection, one: &Waiting, now: i64) -> Result<Option<i64>> {
-    let line = |is_tried| next_in_line(connection, one.webhook, is_tried, now);
-    let at = one.ready_at(line(false)?, line(true)?, now);
+    let queue = |is_tried| next_in_queue(connection, one.webhook, is_tried, now);
+    let at = one.ready_at(queue(false)?, queue(true)?, now);
     if one.breaker.is_none() {
         return Ok(at);
     }
     // No probe goes out while anything is being sent.
-    let held_until = held_until(connection, one.webhook, now)?;
-    Ok(at.map(|at| at.max(held_until)))
+    let leased_until = leased_until(connection, one.webhook, now)?;
+    Ok(at.map(|at| at.max(leased_until)))
 }
 
 /// What is claimed is due again when its lease runs out. The walk passes those that are, and ends at the first that is
 /// not.
-fn next_in_line(connection: &Connection, webhook: WebhookId, is_tried: bool, now: i64) -> Result<Option<i64>> {
+fn next_in_queue(connection: &Connection, webhook: WebhookId, is_tried: bool, now: i64) -> Result<Option<i64>> {
     let mut statement = connection.prepare_cached(BY_DUE)?;
     let mut rows = statement.query((webhook.0, is_tried, now, known_types()))?;
     let mut next: Option<i64> = None;
@@ -105,7 +105,7 @@ fn next_in_line(connection: &Connection, webhook: WebhookId, is_tried: bool, now
 }
 
 /// When the last of the leases on deliveries to a webhook runs out; 0 if there is none.
-pub(crate) fn held_until(connection: &Connection, webhook: WebhookId, now: i64) -> Result<i64> {
-    let until: Option<i64> = connection.prepare_cached(HELD_UNTIL)?.query_row((webhook.0, now), |row| row.get(0))?;
+pub(crate) fn leased_until(connection: &Connection, webhook: WebhookId, now: i64) -> Result<i64> {
+    let until: Option<i64> = connection.prepare_cached(LEASED_UNTIL)?.query_row((webhook.0, now), |row| row.get(0))?;
     Ok(until.unwrap_or(0))
 }

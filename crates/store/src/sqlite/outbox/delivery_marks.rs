@@ -5,10 +5,7 @@ use std::collections::{BTreeMap, btree_map::Entry};
 
 use domain::{
     AccountId, WebhookId,
-    delivery::{
-        AttemptOutcome, BreakerRules, DeliveryStatus, DomainEvent, EventType, FinishReport, PayloadWebhook,
-        ReceiverState,
-    },
+    delivery::{AttemptOutcome, BreakerRules, DomainEvent, EventType, FinishReport, PayloadWebhook, ReceiverState},
 };
 use rusqlite::{Connection, OptionalExtension, Result};
 
@@ -55,10 +52,7 @@ pub(crate) fn finish(
         };
         log(connection, one, place, now)?;
         changes.figures.attempt(*account, consequence.status, one.attempt.duration);
-        if receiver.is_redirected(one, &consequence) {
-            changes.log.deliveries();
-        }
-        if consequence.status == DeliveryStatus::Failed {
+        if receiver.changes_deliveries(one, &consequence) {
             changes.log.deliveries();
         }
         if receiver.reports_failure(&consequence) {
@@ -106,9 +100,9 @@ fn keep(changes: &mut WriteTx<'_>, account: Option<AccountId>, id: WebhookId, re
     let Some(account) = account else { return Ok(()) };
     if receiver.is_changed() {
         webhook_rows::update_health(changes.connection, id, &receiver.health())?;
-        if receiver.is_shown_otherwise() {
-            changes.log.webhooks(account);
-        }
+    }
+    if receiver.is_shown_otherwise() {
+        changes.log.webhooks(account);
     }
     if receiver.has_recovered() {
         // What waited for it to be well again can be claimed now.
@@ -116,7 +110,6 @@ fn keep(changes: &mut WriteTx<'_>, account: Option<AccountId>, id: WebhookId, re
     }
     if let Some(reason) = receiver.disabled_reason() {
         changes.connection.prepare_cached(DISABLE)?.execute((id.0, reason))?;
-        changes.log.webhooks(account);
         changes.outbox.forget_listeners();
     }
     Ok(())

@@ -26,7 +26,7 @@ const REQUEUE: &str = include_str!("sql/delivery_moves_requeue.sql");
 
 const CANCEL: &str = include_str!("sql/delivery_moves_cancel.sql");
 
-pub(crate) const HURRY: &str = include_str!("sql/delivery_moves_hurry.sql");
+pub(crate) const SEND_AT_ONCE: &str = include_str!("sql/delivery_moves_send_at_once.sql");
 
 const PROBE_NOW: &str = include_str!("sql/delivery_moves_probe_now.sql");
 
@@ -96,8 +96,8 @@ pub(crate) async fn requeue_failed(
 }
 
 /// Makes all that waits for a webhook due now. Whoever does that has to say that something is queued.
-pub(crate) fn hurry(connection: &Connection, webhook: WebhookId, now: i64) -> Result<()> {
-    connection.prepare_cached(HURRY)?.execute((webhook.0, now)).map(drop)
+pub(crate) fn send_at_once(connection: &Connection, webhook: WebhookId, now: i64) -> Result<()> {
+    connection.prepare_cached(SEND_AT_ONCE)?.execute((webhook.0, now)).map(drop)
 }
 
 /// Queues a row again, whatever became of it.

@@ -35,13 +35,13 @@ pub(crate) struct Interest {
 pub(crate) fn interest(changes: &mut WriteTx<'_>, target: Target) -> Result<Interest> {
     let feed = FeedId(target.feed_id);
     let listeners = listeners_of(changes, [feed])?;
-    let is_wanted = |kind: EventType, is_backlog: bool| {
-        let scope = EventScope { kind, feed_id: Some(feed), account_id: None, is_backlog, webhook_id: None };
+    let is_wanted = |kind: EventType| {
+        let scope = EventScope::of_entry(kind, feed, target.is_backlog);
         is_wanted(&listeners.webhooks, &listeners.follows, &scope)
     };
     Ok(Interest {
-        in_created: is_wanted(EventType::EntryCreated, target.is_backlog),
-        in_updated: is_wanted(EventType::EntryUpdated, false),
+        in_created: is_wanted(EventType::EntryCreated),
+        in_updated: is_wanted(EventType::EntryUpdated),
         listeners,
     })
 }

@@ -110,7 +110,7 @@ pub(crate) fn update(
     }
     changes.outbox.forget_listeners();
     if patch.sends_what_waits(was_enabled, before.as_ref()) {
-        delivery_moves::hurry(connection, id, now)?;
+        delivery_moves::send_at_once(connection, id, now)?;
         changes.log.deliveries();
     }
     let after = receiver(connection, id, now)?;

@@ -74,7 +74,7 @@ fn serve(connection: &Connection, woken: &Receiver<Wake>) {
     while let Ok(Wake::Move) = woken.recv() {
         let moved = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
         if let Err(error) = moved {
-            tracing::debug!(%error, "the log was not moved");
+            tracing::debug!(%error, "checkpoint failed");
         }
     }
 }

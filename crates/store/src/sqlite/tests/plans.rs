@@ -345,13 +345,13 @@ async fn w5_a_subscription_is_found_by_an_index() {
 async fn d4_finding_due_deliveries_does_not_scan() {
     let (store, _folder) = fresh();
     let checked = store.readers.read(|connection| {
-        // Of each webhook for which something waits the first of either line. The others are stepped over.
+        // Of each webhook for which something waits the first of either queue. The others are stepped over.
         let waiting = plan(connection, delivery_claims::WAITING);
         let step = "SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_id>?)";
         assert!(waiting.contains(step), "{waiting}");
         assert!(waiting.contains("SEARCH webhooks USING INTEGER PRIMARY KEY (rowid=?)"), "{waiting}");
         let first = "SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_id=? AND is_tried=?)";
-        assert_eq!(waiting.matches(first).count(), 2, "of each line one: {waiting}");
+        assert_eq!(waiting.matches(first).count(), 2, "of each queue one: {waiting}");
         assert!(!waiting.contains("TEMP B-TREE"), "{waiting}");
         let line = "INDEX deliveries_due (webhook_id=? AND is_tried=? AND";
         let due = plan(connection, delivery_claims::DUE);
@@ -359,8 +359,8 @@ async fn d4_finding_due_deliveries_does_not_scan() {
         check(&due, "SEARCH events USING INTEGER PRIMARY KEY (rowid=?)");
         check(&plan(connection, delivery_claims::DUE_LAST), &format!("{line} next_attempt_at<?)"));
         check(&plan(connection, delivery_leases::BY_DUE), "INDEX deliveries_due (webhook_id=? AND is_tried=?)");
-        check(&plan(connection, delivery_moves::HURRY), &format!("{line} next_attempt_at>?)"));
-        check(&plan(connection, delivery_leases::HELD_UNTIL), "INDEX deliveries_held (webhook_id=?)");
+        check(&plan(connection, delivery_moves::SEND_AT_ONCE), &format!("{line} next_attempt_at>?)"));
+        check(&plan(connection, delivery_leases::LEASED_UNTIL), "INDEX deliveries_held (webhook_id=?)");
         let by_ids = [
             delivery_claims::CLAIM,
             delivery_leases::RENEW,

@@ -25,6 +25,7 @@ contract! {
     a1_an_administrator_is_left,
     a1_a_removed_account_is_gone_at_once,
     a1_what_a_removed_account_had_goes_in_pieces,
+    a1_every_removed_account_is_reached,
     a1_what_is_added_after_the_removal_goes_too,
     a4_a_session_lasts_while_it_is_used,
     a4_a_session_that_was_not_pruned_yet_begins_anew,
@@ -249,6 +250,26 @@ async fn a1_what_a_removed_account_had_goes_in_pieces(harness: &Harness) {
         assert_eq!(harness.number(&format!("SELECT count(*) FROM {left}")).await, 0, "{left}");
     }
     assert_eq!(harness.store.prune_accounts(LIFETIME, 7).await.unwrap(), 0, "nothing is left");
+}
+
+/// Also those behind more that are empty, and kept for a while, than a call removes rows.
+async fn a1_every_removed_account_is_reached(harness: &Harness) {
+    let mut accounts = Vec::new();
+    for number in 1..=6 {
+        accounts.push(harness.account(&format!("account {number}")).await);
+    }
+    let last = accounts.last().unwrap();
+    let feed = last.add("http://e.org/1", vec![entry("1"), entry("2"), entry("3")]).await;
+    for account in &accounts {
+        done(harness.store.delete_account(account.id()).await.unwrap());
+    }
+    let prune_all = async || while harness.store.prune_accounts(LIFETIME, 2).await.unwrap() > 0 {};
+    prune_all().await;
+    assert_eq!(harness.store.polled_feed(feed).await.unwrap(), None, "nobody follows it any more");
+    assert_eq!(harness.number("SELECT count(*) FROM accounts").await, 7, "they are kept for an hour");
+    harness.advance(HOUR).await;
+    prune_all().await;
+    assert_eq!(harness.number("SELECT count(*) FROM accounts").await, 1);
 }
 
 /// Whoever was let in before that may wait for a publisher for minutes.

@@ -5,12 +5,12 @@ use std::time::Duration;
 use domain::delivery::{AttemptEnd, AttemptLog, AttemptOutcome, BreakerRules, ClaimLimits, Verdict};
 use serde_json::{Value, json};
 
-use super::House;
+use super::Cluster;
 
 /// All that is due has arrived.
-async fn deliver(house: &House) {
+async fn deliver(cluster: &Cluster) {
     let limits = ClaimLimits { limit: 100, of_others: 100, ..ClaimLimits::default() };
-    let claimed = house.store.claim_deliveries("a worker", Duration::from_mins(1), &limits).await.unwrap();
+    let claimed = cluster.store.claim_deliveries("a worker", Duration::from_mins(1), &limits).await.unwrap();
     let ended = claimed.jobs.into_iter().map(|job| AttemptOutcome {
         id: job.id,
         lease: job.lease,
@@ -24,49 +24,49 @@ async fn deliver(house: &House) {
         tries: job.tries,
         attempt: AttemptLog { number: 1, status_code: Some(200), ..AttemptLog::default() },
     });
-    house.store.finish_deliveries(ended.collect(), &BreakerRules::default()).await.unwrap();
+    cluster.store.finish_deliveries(ended.collect(), &BreakerRules::default()).await.unwrap();
 }
 
-async fn delivered(house: &House, cookie: &str) -> u64 {
-    let figures = house.ask(cookie, "GET", "/api/stats?metric=deliveries", &Value::Null).await.ok(200);
+async fn delivered(cluster: &Cluster, cookie: &str) -> u64 {
+    let figures = cluster.ask(cookie, "GET", "/api/stats?metric=deliveries", &Value::Null).await.ok(200);
     figures["points"].as_array().unwrap().iter().map(|point| point["total"].as_u64().unwrap()).sum()
 }
 
 #[tokio::test]
 async fn a1_u3_figures_are_of_ones_own_webhooks() {
-    for (house, admin) in House::each_locked().await {
-        let (_, ann) = house.account(&admin, "ann").await;
-        let (_, bob) = house.account(&admin, "bob").await;
+    for (cluster, admin) in Cluster::each_locked().await {
+        let (_, ann) = cluster.account(&admin, "ann").await;
+        let (_, bob) = cluster.account(&admin, "bob").await;
         for (cookie, tests) in [(&ann, 2), (&bob, 1)] {
             let hook =
-                house.ask(cookie, "POST", "/api/webhooks", &json!({ "url": "https://r.example/" })).await.ok(201);
+                cluster.ask(cookie, "POST", "/api/webhooks", &json!({ "url": "https://r.example/" })).await.ok(201);
             for _ in 0..tests {
-                house.ask(cookie, "POST", &format!("/api/webhooks/{}/test", hook["id"]), &Value::Null).await.ok(202);
+                cluster.ask(cookie, "POST", &format!("/api/webhooks/{}/test", hook["id"]), &Value::Null).await.ok(202);
             }
         }
-        deliver(&house).await;
-        assert_eq!((delivered(&house, &ann).await, delivered(&house, &bob).await), (2, 1));
-        assert_eq!(delivered(&house, &admin).await, 3, "the whole server's");
-        let program = house.token(&admin, "read").await;
-        let own = house.with_token(&program, "GET", "/api/stats?metric=deliveries", &Value::Null).await.ok(200);
+        deliver(&cluster).await;
+        assert_eq!((delivered(&cluster, &ann).await, delivered(&cluster, &bob).await), (2, 1));
+        assert_eq!(delivered(&cluster, &admin).await, 3, "the whole server's");
+        let program = cluster.token(&admin, "read").await;
+        let own = cluster.with_token(&program, "GET", "/api/stats?metric=deliveries", &Value::Null).await.ok(200);
         assert!(own["points"].as_array().unwrap().iter().all(|point| point["total"] == 0), "its own, which are none");
     }
 }
 
 #[tokio::test]
 async fn a1_u3_figures_of_the_server_are_for_administrators() {
-    for (house, admin) in House::each_locked().await {
-        let (_, ann) = house.account(&admin, "ann").await;
+    for (cluster, admin) in Cluster::each_locked().await {
+        let (_, ann) = cluster.account(&admin, "ann").await;
         for metric in ["polls", "pushes", "entries"] {
             let path = format!("/api/stats?metric={metric}");
-            let refused = house.ask(&ann, "GET", &path, &Value::Null).await;
+            let refused = cluster.ask(&ann, "GET", &path, &Value::Null).await;
             assert_eq!(refused.error(403), "this is for administrators");
-            house.ask(&admin, "GET", &path, &Value::Null).await.ok(200);
+            cluster.ask(&admin, "GET", &path, &Value::Null).await.ok(200);
         }
         for (path, plot) in [("/push", "plot-pushes"), ("/status", "plot-polls")] {
-            let shows = async |cookie: &str| house.ask(cookie, "GET", path, &Value::Null).await.text.contains(plot);
+            let shows = async |cookie: &str| cluster.ask(cookie, "GET", path, &Value::Null).await.text.contains(plot);
             assert!(shows(&admin).await && !shows(&ann).await, "{path}");
         }
-        assert!(house.ask(&ann, "GET", "/webhooks", &Value::Null).await.text.contains("plot-deliveries"));
+        assert!(cluster.ask(&ann, "GET", "/webhooks", &Value::Null).await.text.contains("plot-deliveries"));
     }
 }

@@ -1,14 +1,15 @@
 //! Who is let in, and who is not.
 
 mod figures;
+mod foreign_ids;
 mod guessing;
+mod isolation;
 mod login;
 mod manage;
 mod page;
-mod page_walls;
+mod page_isolation;
 mod proxy;
 mod tokens;
-mod walls;
 
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ use crate::{
 pub const PASSWORD: &str = "correct horse";
 
 /// Servers over one store, as nodes are.
-pub struct House {
+pub struct Cluster {
     pub store: Arc<dyn Store>,
     pub server: Server,
     _database: Database,
@@ -38,7 +39,7 @@ enum Database {
     Postgres(FreshPostgres),
 }
 
-impl House {
+impl Cluster {
     /// One for each kind of store.
     pub async fn each() -> [Self; 2] {
         let postgres = testkit::fresh_postgres().await;

@@ -2,14 +2,14 @@
 
 use reqwest::redirect::Policy;
 
-use super::{House, PASSWORD, cookie_of};
+use super::{Cluster, PASSWORD, cookie_of};
 use crate::server::{Answer, answer};
 
 /// Asks as a browser that shows what it is told, and follows nothing.
-async fn browse(house: &House, method: &str, path: &str, form: Option<&str>) -> Answer {
+async fn browse(cluster: &Cluster, method: &str, path: &str, form: Option<&str>) -> Answer {
     let client = reqwest::Client::builder().no_proxy().redirect(Policy::none()).build().unwrap();
-    let mut request = client.request(method.parse().unwrap(), format!("{}{path}", house.server.url));
-    request = request.header("accept", "text/html").header("origin", &house.server.url);
+    let mut request = client.request(method.parse().unwrap(), format!("{}{path}", cluster.server.url));
+    request = request.header("accept", "text/html").header("origin", &cluster.server.url);
     if let Some(form) = form {
         request = request.header("content-type", "application/x-www-form-urlencoded").body(form.to_owned());
     }
@@ -18,10 +18,10 @@ async fn browse(house: &House, method: &str, path: &str, form: Option<&str>) -> 
 
 #[tokio::test]
 async fn a4_pages_lead_to_the_login_and_back() {
-    for (house, _) in House::each_locked().await {
-        let asked = browse(&house, "GET", "/?x=1", None).await;
+    for (cluster, _) in Cluster::each_locked().await {
+        let asked = browse(&cluster, "GET", "/?x=1", None).await;
         assert_eq!((asked.status, asked.header("location")), (303, "/login?next=%2F%3Fx%3D1"));
-        let page = browse(&house, "GET", asked.header("location"), None).await;
+        let page = browse(&cluster, "GET", asked.header("location"), None).await;
         assert_eq!((page.status, page.header("cache-control")), (200, "no-store"));
         assert!(
             page.text.contains("name=\"next\" value=\"/?x=1\"") && page.text.contains("type=\"password\""),
@@ -31,23 +31,23 @@ async fn a4_pages_lead_to_the_login_and_back() {
         assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
 
         let wrong =
-            browse(&house, "POST", "/login", Some("name=%3Cann%3E&password=wrong+horse&next=%2F%3Fx%3D1")).await;
+            browse(&cluster, "POST", "/login", Some("name=%3Cann%3E&password=wrong+horse&next=%2F%3Fx%3D1")).await;
         assert_eq!(wrong.status, 401);
         assert!(wrong.text.contains("is wrong") && wrong.text.contains("value=\"&lt;ann&gt;\""), "{wrong:?}");
         assert!(wrong.text.contains("value=\"/?x=1\"") && !wrong.text.contains("wrong horse"), "{wrong:?}");
 
         let form = format!("name=reader&password={}&next=%2F%3Fx%3D1", PASSWORD.replace(' ', "+"));
-        let right = browse(&house, "POST", "/login", Some(&form)).await;
+        let right = browse(&cluster, "POST", "/login", Some(&form)).await;
         assert_eq!((right.status, right.header("location")), (303, "/?x=1"));
         let cookie = cookie_of(&right);
         let foreign = form.replace("%2F%3Fx%3D1", "%2F%2Fevil.example");
-        assert_eq!(browse(&house, "POST", "/login", Some(&foreign)).await.header("location"), "/");
-        let known = house.as_browser(&cookie, "GET", "/").header("accept", "text/html");
+        assert_eq!(browse(&cluster, "POST", "/login", Some(&foreign)).await.header("location"), "/");
+        let known = cluster.as_browser(&cookie, "GET", "/").header("accept", "text/html");
         assert_eq!(answer(known).await.status, 200);
 
-        let out = answer(house.as_browser(&cookie, "POST", "/logout").header("accept", "text/html")).await;
+        let out = answer(cluster.as_browser(&cookie, "POST", "/logout").header("accept", "text/html")).await;
         assert!(out.text.contains("Log in"), "{out:?}");
-        answer(house.as_browser(&cookie, "GET", "/api/folders")).await.error(401);
+        answer(cluster.as_browser(&cookie, "GET", "/api/folders")).await.error(401);
     }
 }
 
@@ -55,11 +55,11 @@ async fn a4_pages_lead_to_the_login_and_back() {
 async fn a4_the_page_says_to_wait() {
     // Longer than a busy machine takes for one.
     let guess_wait = std::time::Duration::from_mins(5);
-    let (house, _) = House::locked_with(web::WebSettings { guess_wait, ..web::WebSettings::default() }).await;
+    let (cluster, _) = Cluster::locked_with(web::WebSettings { guess_wait, ..web::WebSettings::default() }).await;
     for _ in 0..5 {
-        assert_eq!(browse(&house, "POST", "/login", Some("name=ann&password=wrong+horse")).await.status, 401);
+        assert_eq!(browse(&cluster, "POST", "/login", Some("name=ann&password=wrong+horse")).await.status, 401);
     }
-    let slowed = browse(&house, "POST", "/login", Some("name=ann&password=wrong+horse")).await;
+    let slowed = browse(&cluster, "POST", "/login", Some("name=ann&password=wrong+horse")).await;
     assert_eq!(slowed.status, 429);
     assert!((1..=300).contains(&slowed.header("retry-after").parse::<u64>().unwrap()), "{slowed:?}");
     assert!(slowed.text.contains("Try again in ") && slowed.text.contains("value=\"ann\""), "{slowed:?}");
@@ -67,9 +67,9 @@ async fn a4_the_page_says_to_wait() {
 
 #[tokio::test]
 async fn a3_the_page_of_a_fresh_server_says_how_to_set_a_password() {
-    let house = House::start().await;
-    assert_eq!(browse(&house, "GET", "/login", None).await.header("location"), "/", "it is let in");
-    let proxied = house.server.request("GET", "/login").header("x-forwarded-for", "203.0.113.9");
+    let cluster = Cluster::start().await;
+    assert_eq!(browse(&cluster, "GET", "/login", None).await.header("location"), "/", "it is let in");
+    let proxied = cluster.server.request("GET", "/login").header("x-forwarded-for", "203.0.113.9");
     let page = answer(proxied).await;
     assert!(page.text.contains("pirssonite account password"), "{page:?}");
     assert!(page.text.contains("PIRSSONITE_PASSWORD_FILE"), "{page:?}");
@@ -77,22 +77,22 @@ async fn a3_the_page_of_a_fresh_server_says_how_to_set_a_password() {
 
 #[tokio::test]
 async fn a3_whoever_sets_the_first_password_in_the_page_stays() {
-    for house in House::each().await {
+    for cluster in Cluster::each().await {
         let form = format!("do=password&newPassword={0}&again={0}", PASSWORD.replace(' ', "+"));
-        let set = browse(&house, "POST", "/settings", Some(&form)).await;
+        let set = browse(&cluster, "POST", "/settings", Some(&form)).await;
         assert_eq!((set.status, set.header("location")), (303, "/settings?done=password"));
-        let page = house.as_browser(&cookie_of(&set), "GET", "/settings").header("accept", "text/html");
+        let page = cluster.as_browser(&cookie_of(&set), "GET", "/settings").header("accept", "text/html");
         let page = answer(page).await;
         assert!(page.status == 200 && page.text.contains("this one"), "{page:?}");
-        assert_eq!(browse(&house, "GET", "/settings", None).await.status, 303, "nobody else is let in");
+        assert_eq!(browse(&cluster, "GET", "/settings", None).await.status, 303, "nobody else is let in");
         // A later one is no login: the session that asks is kept.
         let again = format!("{form}&password={}", PASSWORD.replace(' ', "+"));
-        let request = house.as_browser(&cookie_of(&set), "POST", "/settings").header("accept", "text/html");
+        let request = cluster.as_browser(&cookie_of(&set), "POST", "/settings").header("accept", "text/html");
         let request = request.header("content-type", "application/x-www-form-urlencoded").body(again);
         let changed = answer(request).await;
         assert!(!changed.text.contains("did not work"), "{changed:?}");
         assert_eq!(
-            house.store.sessions(domain::account::READER, domain::account::SESSION_LIFETIME).await.unwrap().len(),
+            cluster.store.sessions(domain::account::READER, domain::account::SESSION_LIFETIME).await.unwrap().len(),
             1
         );
     }
@@ -100,11 +100,11 @@ async fn a3_whoever_sets_the_first_password_in_the_page_stays() {
 
 #[tokio::test]
 async fn a3_what_the_page_is_made_of_needs_no_login() {
-    for (house, _) in House::each_locked().await {
+    for (cluster, _) in Cluster::each_locked().await {
         for (path, kind) in
             [("/assets/login.css", "text/css"), ("/assets/icon.svg", "image/svg+xml"), ("/robots.txt", "text/plain")]
         {
-            let asset = house.server.get(path).await;
+            let asset = cluster.server.get(path).await;
             assert!(asset.status == 200 && asset.header("content-type").starts_with(kind), "{asset:?}");
         }
     }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::both;
 use crate::{
-    accounts::House,
+    accounts::Cluster,
     server::{Answer, answer},
 };
 
@@ -68,13 +68,13 @@ async fn a1_settings_by_the_api_are_strict() {
 
 #[tokio::test]
 async fn a1_settings_of_one_account_are_not_anothers() {
-    for (house, admin) in House::each_locked().await {
-        let (_, ann) = house.account(&admin, "ann").await;
-        house.ask(&admin, "PATCH", "/api/account/settings", &json!({ "theme": "dark" })).await.ok(200);
-        let settings = house.ask(&ann, "GET", "/api/account/settings", &serde_json::Value::Null).await.ok(200);
+    for (cluster, admin) in Cluster::each_locked().await {
+        let (_, ann) = cluster.account(&admin, "ann").await;
+        cluster.ask(&admin, "PATCH", "/api/account/settings", &json!({ "theme": "dark" })).await.ok(200);
+        let settings = cluster.ask(&ann, "GET", "/api/account/settings", &serde_json::Value::Null).await.ok(200);
         assert_eq!(settings["theme"], "system");
-        let token = house.token(&ann, "read").await;
-        house.with_token(&token, "GET", "/api/account/settings", &serde_json::Value::Null).await.ok(200);
-        house.with_token(&token, "PATCH", "/api/account/settings", &json!({ "theme": "dark" })).await.error(403);
+        let token = cluster.token(&ann, "read").await;
+        cluster.with_token(&token, "GET", "/api/account/settings", &serde_json::Value::Null).await.ok(200);
+        cluster.with_token(&token, "PATCH", "/api/account/settings", &json!({ "theme": "dark" })).await.error(403);
     }
 }

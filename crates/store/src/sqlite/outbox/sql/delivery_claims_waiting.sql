@@ -1,5 +1,5 @@
 -- Differs from the other store: the other store finds and claims in one statement (CLAIM in delivery_claims.rs).
--- Who may be sent something, and when the first of each line is due. Steps from one webhook with pending deliveries to the
+-- Who may be sent something, and when the first of each queue is due. Steps from one webhook with pending deliveries to the
 -- next: those that have none cost nothing.
 WITH RECURSIVE pending (webhook_id) AS (
     SELECT (

@@ -188,13 +188,13 @@ async fn s1_tokens_for_reading_change_nothing() {
 /// Out of the box there is no password, and whoever is on this machine needs none: whatever an app makes a person type.
 #[tokio::test]
 async fn s1_an_open_server_takes_any_password_on_this_machine() {
-    let house = crate::accounts::House::start().await;
-    let request = house.server.request("POST", "/accounts/ClientLogin");
+    let cluster = crate::accounts::Cluster::start().await;
+    let request = cluster.server.request("POST", "/accounts/ClientLogin");
     let login = answer(with_form(request, &[("Email", "reader"), ("Passwd", "whatever")])).await;
     assert_eq!(login.status, 200, "{login:?}");
     let auth = login.text.lines().find_map(|line| line.strip_prefix("Auth=")).unwrap().to_owned();
     let ask = |origin: Option<&str>| {
-        let request = house.server.request("POST", "/reader/api/0/edit-tag?a=user/-/label/New");
+        let request = cluster.server.request("POST", "/reader/api/0/edit-tag?a=user/-/label/New");
         let request = request.header("authorization", format!("GoogleLogin auth={auth}"));
         answer(match origin {
             Some(origin) => request.header("origin", origin),
@@ -204,7 +204,7 @@ async fn s1_an_open_server_takes_any_password_on_this_machine() {
     assert_eq!(ask(None).await.text, "OK");
     assert_eq!(ask(Some("https://evil.example")).await.status, 401, "not for a page in a browser on this machine");
     // With a password what was open is closed.
-    house.server.send("PATCH", "/api/account", &json!({ "newPassword": PASSWORD }).to_string()).await.ok(200);
+    cluster.server.send("PATCH", "/api/account", &json!({ "newPassword": PASSWORD }).to_string()).await.ok(200);
     assert_eq!(ask(None).await.status, 401);
 }
 

@@ -1,4 +1,4 @@
--- What waits for a later time, of whichever line.
+-- What waits for a later time, of whichever queue.
 UPDATE deliveries INDEXED BY deliveries_due
 SET next_attempt_at = ?2
 WHERE webhook_id = ?1

@@ -18,7 +18,7 @@ use crate::world::{World, each_with, engine_on, rss, settings};
 const STATE_MAX: Duration = Duration::from_mins(3);
 
 /// All that a test of deliveries needs.
-pub(super) struct Office {
+pub(super) struct Setup {
     pub(super) world: World,
     pub(super) receiver: Receiver,
     pub(super) engine_settings: EngineSettings,
@@ -58,21 +58,21 @@ pub(super) fn with_lease(lease: Duration) -> DeliverySettings {
     DeliverySettings { lease: LeaseTime::new(lease).unwrap(), ..quick() }
 }
 
-/// One office for each kind of store. Nobody works there yet.
-pub(super) async fn each(delivery: DeliverySettings) -> Vec<Office> {
+/// One for each kind of store. Its engine does not work yet.
+pub(super) async fn each(delivery: DeliverySettings) -> Vec<Setup> {
     let engine_settings = EngineSettings { delivery, ..settings() };
-    let mut offices = Vec::new();
+    let mut setups = Vec::new();
     for world in each_with(engine_settings.clone()).await {
         world.publisher.set("/feed", Page::body(rss(&[])));
         let feed = world.import(&["/feed"]).await[0];
         world.refresh(feed).await;
         let receiver = Receiver::start().await;
-        offices.push(Office { world, receiver, engine_settings: engine_settings.clone(), feed });
+        setups.push(Setup { world, receiver, engine_settings: engine_settings.clone(), feed });
     }
-    offices
+    setups
 }
 
-impl Office {
+impl Setup {
     /// Its engine works from now on.
     pub(super) fn work(&self) -> Working {
         begin(&self.world.engine)

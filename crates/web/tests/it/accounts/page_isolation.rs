@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use reqwest::{Client, RequestBuilder, redirect::Policy};
 
 use super::{
-    House,
-    walls::{MARK, STRANGERS},
+    Cluster,
+    isolation::{MARK, STRANGERS},
 };
 use crate::server::{Answer, answer};
 
@@ -30,9 +30,14 @@ const OPEN: [&str; 9] = [
 const OWN: [&str; 10] =
     ["/", "/unread", "/all", "/starred", "/search", "/push", "/webhooks", "/status", "/settings", "/feed-icons.css"];
 
-/// What administrators do to others.
-const ADMINS_FORMS: [&str; 4] =
-    ["do=set-password&password=battery+staple", "do=admin", "do=no-admin", "do=remove-account"];
+/// Forms that are for administrators: what they do to others, and to all subscriptions.
+const ADMINS_FORMS: [(&str, &str); 5] = [
+    ("/settings", "do=set-password&password=battery+staple"),
+    ("/settings", "do=admin"),
+    ("/settings", "do=no-admin"),
+    ("/settings", "do=remove-account"),
+    ("/push", "do=renew"),
+];
 
 /// The forms of a page about one thing.
 fn forms_about(page: &str) -> &'static [&'static str] {
@@ -55,9 +60,14 @@ fn forms_about(page: &str) -> &'static [&'static str] {
 
 /// Asks for every page and by every form as each of these, who must not find anything of hers; and as nobody, who must not
 /// find anything at all.
-pub(super) async fn walk(house: &House, ann: i64, things: &BTreeMap<&'static str, String>, strangers: [&String; 2]) {
+pub(super) async fn walk(
+    cluster: &Cluster,
+    ann: i64,
+    things: &BTreeMap<&'static str, String>,
+    strangers: [&String; 2],
+) {
     let [bob, _] = strangers;
-    let browser = Browser::new(house);
+    let browser = Browser::new(cluster);
     let mut walked = BTreeSet::new();
     for (page, id) in [
         ("/feed/{id}", &things["/api/feeds"]),
@@ -119,8 +129,8 @@ pub(super) async fn walk(house: &House, ann: i64, things: &BTreeMap<&'static str
         browser.is_sent_to_login("POST", page, Some(form)).await;
         walked.insert(format!("POST {page}"));
     }
-    for form in ADMINS_FORMS {
-        browser.expects(bob, "POST", "/settings", Some(&format!("{form}&id={ann}")), 403).await;
+    for (page, form) in ADMINS_FORMS {
+        browser.expects(bob, "POST", page, Some(&format!("{form}&id={ann}")), 403).await;
     }
     assert_eq!(served(), walked, "a page that nobody asked for: add it here");
 }
@@ -144,13 +154,13 @@ fn served() -> BTreeSet<String> {
 
 /// As a browser asks that follows nothing.
 struct Browser<'a> {
-    house: &'a House,
+    cluster: &'a Cluster,
     client: Client,
 }
 
 impl<'a> Browser<'a> {
-    fn new(house: &'a House) -> Self {
-        Self { house, client: Client::builder().no_proxy().redirect(Policy::none()).build().unwrap() }
+    fn new(cluster: &'a Cluster) -> Self {
+        Self { cluster, client: Client::builder().no_proxy().redirect(Policy::none()).build().unwrap() }
     }
 
     async fn expects(&self, cookie: &str, method: &str, path: &str, form: Option<&str>, status: u16) {
@@ -170,7 +180,7 @@ impl<'a> Browser<'a> {
     }
 
     fn request(&self, method: &str, path: &str, form: Option<&str>) -> RequestBuilder {
-        let url = &self.house.server.url;
+        let url = &self.cluster.server.url;
         let request = self.client.request(method.parse().unwrap(), format!("{url}{path}"));
         let request = request.header("accept", "text/html").header("origin", url);
         match form {

@@ -1,4 +1,4 @@
--- What waits for a later time, of whichever line. Rows that somebody has locked are being marked: they are left at the
+-- What waits for a later time, of whichever queue. Rows that somebody has locked are being marked: they are left at the
 -- time that this gives them.
 WITH later AS MATERIALIZED (
     SELECT id
