@@ -43,7 +43,7 @@ async fn shared_by_two_pages(store: Store) {
         counts(one, 2 * ENTRIES + 1).await;
         // And all of them.
         one.press("A").await;
-        one.says("#status", "Marked").await;
+        one.tells("Marked").await;
         two.gone(".row.unread").await;
         one.click("#status [data-do=undo]").await;
         counts(two, 2 * ENTRIES + 1).await;
@@ -111,7 +111,7 @@ async fn changed(scene: &Scene, one: &Browser, two: &Browser) {
     two.holds(&body("High at noon.")).await;
     // What is being read does not change by itself.
     scene.push_item(&tide("Tide table", "<description>High at one.</description>")).await;
-    one.says("#status", "This entry was changed.").await;
+    one.tells("This entry was changed.").await;
     one.holds(&body("High at noon.")).await;
     one.click("#status button").await;
     one.holds(&body("High at one.")).await;
@@ -156,7 +156,7 @@ async fn survives_a_restart(store: Store) {
         browser.says("#status .lasting", "The connection is lost.").await;
         // What cannot be done is said, and taken back.
         browser.press("js").await;
-        browser.says("#status", "Not marked.").await;
+        browser.tells("Not marked.").await;
         browser.gone(".row.starred").await;
         scene.start_server();
         browser.gone("#status .lasting").await;

@@ -45,7 +45,7 @@ async fn add(scene: &Scene, browser: &Browser) {
     browser.says("#list-title", "Clouds").await;
     browser.ready().await;
     browser.click(".list [data-do=refresh]").await;
-    browser.says("#status", "Nothing new.").await;
+    browser.tells("Nothing new.").await;
 }
 
 /// Into the folder, another name, another interval, no push.
@@ -85,7 +85,7 @@ async fn folder(scene: &Scene, browser: &Browser) {
     assert_eq!(scene.get("/api/folders").await[0]["id"].to_string(), id);
     browser.click(".list [data-do=folder]").await;
     browser.turns_page(async || browser.click("dialog .button.bad").await).await;
-    browser.says("#status", "The folder was removed.").await;
+    browser.tells("The folder was removed.").await;
     scene.feed_is(browser, "Sky", |feed| feed["folderId"].is_null()).await;
 }
 
@@ -93,7 +93,7 @@ async fn drag(scene: &Scene, browser: &Browser) {
     let boats = scene.feed_id("Boats").await;
     show_side(browser).await;
     browser.drag(&format!(".tree [data-feed='{boats}'] a"), ".tree .folder:first-child > a.name").await;
-    browser.says("#status", "Moved to Daily.").await;
+    browser.tells("Moved to Daily.").await;
     scene.feed_is(browser, "Boats", |feed| feed["folderId"].is_i64()).await;
     browser.find(&format!(".tree .folder:first-child [data-feed='{boats}']")).await;
 }
@@ -124,7 +124,7 @@ async fn opml(scene: &Scene, browser: &Browser) {
 
 /// The exported file, which this brings.
 pub(super) async fn downloaded(browser: &Browser, folder: &Path, act: impl AsyncFnOnce()) -> String {
-    let allow = serde_json::json!({ "behavior": "allow", "downloadPath": folder });
+    let allow = json!({ "behavior": "allow", "downloadPath": folder });
     browser.devtools("Browser.setDownloadBehavior", allow).await;
     act().await;
     let look =
@@ -137,7 +137,7 @@ async fn failing(scene: &Scene, browser: &Browser) {
     scene.publisher.set("/clouds", Page::status(503));
     scene.open(browser, &format!("/feed/{}", scene.feed_id("Sky").await)).await;
     browser.click(".list [data-do=refresh]").await;
-    browser.says("#status", "503").await;
+    browser.tells("503").await;
     browser.reload().await;
     browser.says(".warning", "503").await;
     browser.ready().await;
