@@ -1,7 +1,7 @@
 //! What happens elsewhere is on every open page at once, also after the server was away, and across nodes (requirement U2).
 
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::Page;
 
 use crate::{
@@ -144,6 +144,26 @@ async fn u2_two_pages_share_entries_and_marks_sqlite() {
 #[tokio::test(flavor = "multi_thread")]
 async fn u2_two_pages_share_entries_and_marks_postgres() {
     shared_by_two_pages(Store::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn u2_news_that_somebody_else_has_read_is_none_any_more() {
+    let scene = Scene::start(Store::Sqlite).await;
+    with_browser("news-read-elsewhere", DESK, async |browser| {
+        scene.open(browser, "/unread").await;
+        for title in ["High tide", "Slack water", "Low tide"] {
+            scene.push(title).await;
+        }
+        browser.says("#news", "3 new").await;
+        let newest = scene.get("/api/entries?limit=3&content=false").await["entries"].clone();
+        let ids: Vec<&Value> = newest.as_array().unwrap().iter().map(|entry| &entry["id"]).collect();
+        scene.call(Method::PATCH, "/api/entries", json!({ "ids": ids[..1], "isRead": true })).await;
+        browser.says("#news", "2 new").await;
+        scene.call(Method::PATCH, "/api/entries", json!({ "ids": ids, "isRead": true })).await;
+        browser.holds("document.querySelector('#news').hidden").await;
+        browser.assert_no_complaints().await;
+    })
+    .await;
 }
 
 async fn survives_a_restart(store: Store) {
