@@ -41,7 +41,9 @@ async function folderOf(form) {
     // It is there: by an earlier try, of which only the feed failed.
     /** @type {import("./api.js").Folder[]} */
     const there = await ask("GET", "/api/folders");
-    const same = there.find((folder) => folder.name.toLowerCase() === name.trim().toLowerCase());
+    // As the server keeps it: another may have the same letters in another case.
+    const kept = name.trim().replace(/\s+/g, " ");
+    const same = there.find((folder) => folder.name === kept);
     if (!same) throw error;
     return same.id;
   }

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use reqwest::Method;
+use serde_json::json;
 use testkit::Page;
 
 use super::{PLACES, by_mouse::show_side};
@@ -189,6 +191,29 @@ async fn u1_first_feed_of_several_is_chosen() {
     let scene = Scene::start_empty(Store::Sqlite).await;
     with_browser("first-feed", DESK, async |browser| {
         choose(&scene, browser).await;
+        browser.assert_no_complaints().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn u1_folder_that_is_there_is_known_by_its_exact_name() {
+    let scene = Scene::start(Store::Sqlite).await;
+    for name in ["Weather Report", "weather report"] {
+        scene.call(Method::POST, "/api/folders", json!({ "name": name })).await;
+    }
+    let url = scene.publish("Clouds", "/clouds", &item("Rain", "Drops."));
+    with_browser("folder-by-name", DESK, async |browser| {
+        scene.open(browser, "/unread").await;
+        browser.press("a").await;
+        browser.type_into("dialog [name=url]", &url).await;
+        browser.choose("dialog [name=folder]", "new").await;
+        browser.type_into("dialog [name=folderName]", " weather  report ").await;
+        browser.turns_page(async || browser.click("dialog .buttons .button").await).await;
+        let feed = scene.feed("Clouds").await.unwrap();
+        let folders = scene.get("/api/folders").await;
+        let folder = folders.as_array().unwrap().iter().find(|folder| folder["id"] == feed["folderId"]);
+        assert_eq!(folder.map(|folder| &folder["name"]), Some(&json!("weather report")), "{feed}");
         browser.assert_no_complaints().await;
     })
     .await;
