@@ -255,7 +255,8 @@ export async function refresh(button) {
     const answer = await ask("POST", feed ? `/api/feeds/${feed}/refresh` : "/api/refresh");
     const summary = answer.summary ?? answer;
     if (feed && answer.lastError && summary.failed > 0) say(`It cannot be fetched: ${answer.lastError}`);
-    else if (summary.newEntries === 0) say("Nothing new.");
+    // Where it is no feed's page, only what is due is polled, and that may be nothing.
+    else if (summary.newEntries === 0) say(feed || summary.polled > 0 ? "Nothing new." : "Nothing was due.");
     return summary.newEntries;
   } catch (error) {
     say(words(error));

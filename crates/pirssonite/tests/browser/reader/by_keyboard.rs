@@ -1,5 +1,8 @@
 //! Reading without a mouse: every key of the list that `?` shows.
 
+use reqwest::Method;
+use serde_json::json;
+
 use super::{PLACES, by_mouse::first_of_list};
 use crate::{
     browser::{Browser, Key, key, with_browser},
@@ -125,8 +128,11 @@ async fn go(scene: &Scene, browser: &Browser) {
     browser.says("dialog", "Keyboard").await;
     browser.press_key(Key::Escape).await;
     browser.gone("dialog").await;
+    // What was not asked for is not said to have nothing new.
+    let polled = async || scene.call(Method::POST, "/api/refresh", json!({})).await["polled"].as_u64();
+    browser.wait("nothing to be due", async || (polled().await == Some(0)).then_some(())).await;
     browser.press("r").await;
-    browser.says("#status", "Nothing new.").await;
+    browser.tells("Nothing was due.").await;
 }
 
 /// How lists look, by their form. Then single keys are off, and do nothing.
