@@ -27,8 +27,9 @@ const UNREAD: usize = 10_000;
 const SIZES: [(&str, usize, usize); 2] = [("sync_small", 1_000, 10), ("sync_large", 1_000, 1_000)];
 /// Of them, those that are marked.
 const MARKED: usize = 1_000;
-/// How often a sync with nothing new is repeated, whose cost a clock of ticks would not show.
-const ROUNDS: usize = 10;
+/// How often a sync with nothing new is repeated, whose cost a clock of ticks would not show: all of them are compared
+/// together.
+const ROUNDS: u32 = 100;
 /// How much more CPU a step may take out of a million entries than out of those that are unread, besides what the
 /// rows take more by a bare statement, because they are far apart.
 const GROWTH_MAX: f64 = 1.5;
@@ -72,7 +73,9 @@ enum Floor {
 #[derive(Debug)]
 struct Measured {
     name: String,
+    /// Of all its rounds together.
     cost: Cost,
+    rounds: u32,
     /// It is a floor itself.
     is: Option<Floor>,
     /// The floor of the same rows.
@@ -82,6 +85,7 @@ struct Measured {
 /// What a step took.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cost {
+    /// Of one round.
     requests: usize,
     secs: f64,
     cpu_secs: f64,
@@ -127,13 +131,14 @@ fn print(kind: &str, small: &[Measured], large: &[Measured], tally: &mut Tally) 
         let (large_secs, small_secs) = (large.cost.cpu_secs, small.cost.cpu_secs + apart_secs);
         let ratio = large_secs / small_secs;
         let is_compared = large_secs.max(small_secs) >= COMPARED_SECS_MIN;
+        let once = |secs: f64| secs / f64::from(large.rounds);
         let cells = [
             large.name.clone(),
             large.cost.requests.to_string(),
-            format!("{:.2}", large.cost.secs),
-            format!("{large_secs:.3}"),
-            format!("{:.1}", large_secs / bare_secs),
-            format!("{:.3}", small.cost.cpu_secs),
+            format!("{:.2}", once(large.cost.secs)),
+            format!("{:.3}", once(large_secs)),
+            format!("{:.1}", once(large_secs) / bare_secs),
+            format!("{:.3}", once(small.cost.cpu_secs)),
             format!("{apart_secs:.3}"),
             if is_compared { format!("{ratio:.2}") } else { String::new() },
             format!("{GROWTH_MAX}"),
@@ -175,26 +180,28 @@ async fn unmark(fixture: &Fixture, every: usize) -> anyhow::Result<()> {
 fn measure(location: &StoreLocation) -> anyhow::Result<Vec<Measured>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let floor = |name: &str, cost, is| Measured { name: name.to_owned(), cost, is: Some(is), beside: Some(is) };
-        let step = |name: String, cost, beside| Measured { name, cost, is: None, beside };
+        let floor =
+            |name: &str, cost, is| Measured { name: name.to_owned(), cost, rounds: 1, is: Some(is), beside: Some(is) };
+        let step = |name: String, cost, beside| Measured { name, cost, rounds: 1, is: None, beside };
         let mut all = vec![floor("bare walk of the unread rows", bare::walk(location).await?, Floor::Walk)];
         let _ = rustls::crypto::ring::default_provider().install_default();
         for (name, app, at_once) in INTERFACES {
             let asked = Asked::start(location, app).await?;
             for at_once in at_once {
-                let cost = asked.meter.cost(asked.steps.first(*at_once), 1).await?;
+                let cost = asked.meter.cost(asked.steps.first(*at_once)).await?;
                 all.push(step(format!("{name}: first sync, contents by {at_once}"), cost, Some(Floor::Walk)));
             }
-            let mut nothing_new = Cost::default();
+            let mut cost = Cost::default();
             for _ in 0..ROUNDS {
-                nothing_new = nothing_new.and(asked.meter.cost(asked.steps.nothing_new(), ROUNDS).await?);
+                cost = cost.and(asked.meter.cost(asked.steps.nothing_new()).await?);
             }
-            all.push(step(format!("{name}: sync with nothing new"), nothing_new, None));
+            let nothing_new = step(format!("{name}: sync with nothing new"), cost, None);
+            all.push(Measured { rounds: ROUNDS, ..nothing_new });
         }
         // Last, because each finds fewer unread.
         for (name, app, _) in INTERFACES {
             let asked = Asked::start(location, app).await?;
-            let cost = asked.meter.cost(asked.steps.mark_thousand(), 1).await?;
+            let cost = asked.meter.cost(asked.steps.mark_thousand()).await?;
             all.push(step(format!("{name}: marking 1,000"), cost, Some(Floor::Marks)));
         }
         all.push(floor("bare marks of 1,000 rows", bare::mark(location).await?, Floor::Marks));
@@ -247,13 +254,9 @@ impl Meter {
         family_cpu_secs(self.server) + self.database.as_ref().map_or(0.0, Fixture::database_cpu_secs)
     }
 
-    /// What a step costs, as one of so many.
-    async fn cost(&self, step: Step<'_>, rounds: usize) -> anyhow::Result<Cost> {
+    async fn cost(&self, step: Step<'_>) -> anyhow::Result<Cost> {
         let (secs, cpu_secs) = (process::wall_secs(), self.cpu_secs());
         let requests = step.await?;
-        #[expect(clippy::cast_precision_loss, reason = "for people to read")]
-        let rounds = rounds as f64;
-        let secs = (process::wall_secs() - secs) / rounds;
-        Ok(Cost { requests, secs, cpu_secs: (self.cpu_secs() - cpu_secs) / rounds })
+        Ok(Cost { requests, secs: process::wall_secs() - secs, cpu_secs: self.cpu_secs() - cpu_secs })
     }
 }

@@ -14,7 +14,7 @@ use crate::{
     answer::AnswerBudget,
     auth::{Auth, WAIT_FIRST},
     body::MemoryBudget,
-    live::Live,
+    live::{HEARTBEAT_EVERY, Live},
     log_throttle::LogThrottle,
     rate::CallRateLimit,
     read_turns::ReadTurns,
@@ -115,6 +115,8 @@ pub struct WebSettings {
     pub pictures: Option<Arc<Pictures>>,
     /// How long the first guess too many makes the next wait; each further one twice as long.
     pub guess_wait: Duration,
+    /// How long an event stream is quiet before it sends a heartbeat.
+    pub heartbeat_every: Duration,
 }
 
 impl Default for WebSettings {
@@ -142,6 +144,7 @@ impl Default for WebSettings {
             auth_proxy_header: None,
             pictures: None,
             guess_wait: WAIT_FIRST,
+            heartbeat_every: HEARTBEAT_EVERY,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What happens elsewhere is on every open page at once, also after the server was away, and across nodes (requirement U2).
 
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::Page;
 
 use crate::{
@@ -43,7 +43,7 @@ async fn shared_by_two_pages(store: Store) {
         counts(one, 2 * ENTRIES + 1).await;
         // And all of them.
         one.press("A").await;
-        one.says("#status", "Marked").await;
+        one.tells("Marked").await;
         two.gone(".row.unread").await;
         one.click("#status [data-do=undo]").await;
         counts(two, 2 * ENTRIES + 1).await;
@@ -111,7 +111,7 @@ async fn changed(scene: &Scene, one: &Browser, two: &Browser) {
     two.holds(&body("High at noon.")).await;
     // What is being read does not change by itself.
     scene.push_item(&tide("Tide table", "<description>High at one.</description>")).await;
-    one.says("#status", "This entry was changed.").await;
+    one.tells("This entry was changed.").await;
     one.holds(&body("High at noon.")).await;
     one.click("#status button").await;
     one.holds(&body("High at one.")).await;
@@ -146,6 +146,26 @@ async fn u2_two_pages_share_entries_and_marks_postgres() {
     shared_by_two_pages(Store::Postgres).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn u2_news_that_somebody_else_has_read_is_none_any_more() {
+    let scene = Scene::start(Store::Sqlite).await;
+    with_browser("news-read-elsewhere", DESK, async |browser| {
+        scene.open(browser, "/unread").await;
+        for title in ["High tide", "Slack water", "Low tide"] {
+            scene.push(title).await;
+        }
+        browser.says("#news", "3 new").await;
+        let newest = scene.get("/api/entries?limit=3&content=false").await["entries"].clone();
+        let ids: Vec<&Value> = newest.as_array().unwrap().iter().map(|entry| &entry["id"]).collect();
+        scene.call(Method::PATCH, "/api/entries", json!({ "ids": ids[..1], "isRead": true })).await;
+        browser.says("#news", "2 new").await;
+        scene.call(Method::PATCH, "/api/entries", json!({ "ids": ids, "isRead": true })).await;
+        browser.holds("document.querySelector('#news').hidden").await;
+        browser.assert_no_complaints().await;
+    })
+    .await;
+}
+
 async fn survives_a_restart(store: Store) {
     let scene = Scene::start(store).await;
     with_browser(&format!("restart-{store:?}"), TABLET, async |browser| {
@@ -156,7 +176,7 @@ async fn survives_a_restart(store: Store) {
         browser.says("#status .lasting", "The connection is lost.").await;
         // What cannot be done is said, and taken back.
         browser.press("js").await;
-        browser.says("#status", "Not marked.").await;
+        browser.tells("Not marked.").await;
         browser.gone(".row.starred").await;
         scene.start_server();
         browser.gone("#status .lasting").await;

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test, a surprise ends it")]
 
 mod actions;
+mod apps;
 mod axe;
 mod boards;
 mod browser;
@@ -19,3 +20,4 @@ mod scene;
 #[path = "../it/server.rs"]
 #[expect(dead_code, reason = "the other tests of the program use the rest")]
 mod server;
+mod streams;

@@ -40,6 +40,20 @@ const WIDER: &str = "
     const wide = parts.map((part) => [part.className || part.localName, part.scrollWidth - part.clientWidth]);
     return wide.filter(([, pixels]) => pixels > 1)";
 
+/// Keeps the messages of every page, from its first on: each is shown for seconds alone. The page's own scripts know nothing
+/// of it.
+const KEEP_MESSAGES: &str = "
+    const messages = window.toldMessages = [];
+    const keep = (nodes) => messages.push(...[...nodes].map((node) => node.textContent));
+    const finder = new MutationObserver(() => {
+        const box = document.getElementById('status');
+        if (!box) return;
+        finder.disconnect();
+        keep(box.childNodes);
+        new MutationObserver((changes) => changes.forEach(({ addedNodes }) => keep(addedNodes))).observe(box, { childList: true });
+    });
+    finder.observe(document, { childList: true, subtree: true })";
+
 /// What the user's system asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
@@ -73,6 +87,7 @@ impl Browser {
     async fn start_with(width: u32, notes_requests: bool) -> Self {
         let chromium = Chromium::start();
         let browser = Self { client: chromium.open(notes_requests).await, _chromium: chromium };
+        browser.devtools("Page.addScriptToEvaluateOnNewDocument", json!({ "source": KEEP_MESSAGES })).await;
         browser.resize(width).await;
         browser
     }
@@ -181,6 +196,21 @@ impl Browser {
         self.wait(&format!("{selector} to say {text:?}"), async || {
             let element = self.client.find(Locator::Css(selector)).await.ok()?;
             element.text().await.ok().filter(|said| said.contains(text))
+        })
+        .await;
+    }
+
+    /// Waits until the page has told of something by a message, also where that is not shown any more. What it told of before
+    /// is forgotten with it.
+    pub async fn tells(&self, text: &str) {
+        let script = format!(
+            "const place = toldMessages.findIndex((message) => message.includes({})); \
+             toldMessages.splice(0, place + 1); return place >= 0",
+            json!(text)
+        );
+        self.wait(&format!("a message {text:?}"), async || {
+            let is_told = self.client.execute(&script, Vec::new()).await.ok()?;
+            (is_told == true).then_some(())
         })
         .await;
     }

@@ -49,10 +49,18 @@ function throttled(run, ms) {
 /** Entries that have come while the page was open and were not told of yet. @type {Set<number>} */
 const heard = new Set();
 
+/** Looks for entries that have come: those that were begun, and the last of them that was answered. */
+let looksBegun = 0;
+let lookAnswered = 0;
+
 /** Says how many entries have come. */
 async function lookForArrivals() {
   if (!hasList()) return;
+  const look = (looksBegun += 1);
   const { rows, isMore } = await fetchArrived(true);
+  // Requests may overtake each other, and what an earlier look has found may have been read since.
+  if (look < lookAnswered) return;
+  lookAnswered = look;
   const fresh = rows.filter((row) => isWithin(row) || heard.has(row.id));
   // Nothing is being read that could be moved, and nothing is being written that could be lost.
   const isBusy = find("dialog[open], [popover]:popover-open, :is(input, select, textarea):focus") !== null;
@@ -117,6 +125,8 @@ function onEntries(change) {
 /** @param {Change} change */
 function onMarks({ ids }) {
   (ids.length > 0 ? refreshMarks(ids) : refreshAllMarks()).catch(() => {});
+  // What has come and was read elsewhere is not new any more where unread entries are listed.
+  if (find("#news:not([hidden])")) lookForArrivalsSoon();
 }
 
 /** What was missed cannot be told: all that is shown is looked at anew. */

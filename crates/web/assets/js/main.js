@@ -4,7 +4,7 @@ import { words } from "./api.js";
 import { say, sayFlash } from "./status.js";
 import { startSidebar } from "./sidebar.js";
 import { startList } from "./list.js";
-import { markAllRead, markPassed } from "./marks.js";
+import { markAllRead, markPassed, startMarks } from "./marks.js";
 import { leave, open, startArticle, step } from "./article.js";
 import { showHelp } from "./dialogs.js";
 import { refresh, showAdd, showFeed, showFolder, showOpml } from "./manage.js";
@@ -52,6 +52,7 @@ function startClicks() {
 startSidebar();
 startList(document.documentElement.hasAttribute("data-scroll") ? markPassed : null);
 startArticle();
+startMarks();
 startClicks();
 startKeys();
 startBoards();

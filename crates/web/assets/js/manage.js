@@ -41,7 +41,9 @@ async function folderOf(form) {
     // It is there: by an earlier try, of which only the feed failed.
     /** @type {import("./api.js").Folder[]} */
     const there = await ask("GET", "/api/folders");
-    const same = there.find((folder) => folder.name.toLowerCase() === name.trim().toLowerCase());
+    // As the server keeps it: another may have the same letters in another case.
+    const kept = name.trim().replace(/\s+/g, " ");
+    const same = there.find((folder) => folder.name === kept);
     if (!same) throw error;
     return same.id;
   }
@@ -253,7 +255,8 @@ export async function refresh(button) {
     const answer = await ask("POST", feed ? `/api/feeds/${feed}/refresh` : "/api/refresh");
     const summary = answer.summary ?? answer;
     if (feed && answer.lastError && summary.failed > 0) say(`It cannot be fetched: ${answer.lastError}`);
-    else if (summary.newEntries === 0) say("Nothing new.");
+    // Where it is no feed's page, only what is due is polled, and that may be nothing.
+    else if (summary.newEntries === 0) say(feed || summary.polled > 0 ? "Nothing new." : "Nothing was due.");
     return summary.newEntries;
   } catch (error) {
     say(words(error));

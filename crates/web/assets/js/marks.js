@@ -63,14 +63,24 @@ export async function mark(ids, patch) {
 const passed = new Set();
 let passedTimer = 0;
 
-/** Marks what was scrolled past, some together. @param {{ id: number }} row */
+/** Marks what was scrolled past, some together, also while the scrolling goes on. @param {{ id: number }} row */
 export function markPassed(row) {
   passed.add(row.id);
+  passedTimer ||= setTimeout(sendPassed, SCROLL_MS);
+}
+
+function sendPassed() {
   clearTimeout(passedTimer);
-  passedTimer = setTimeout(() => {
-    mark([...passed], { isRead: true });
-    passed.clear();
-  }, SCROLL_MS);
+  passedTimer = 0;
+  const ids = [...passed];
+  passed.clear();
+  if (ids.length > 0) mark(ids, { isRead: true });
+}
+
+/** Whoever leaves has passed what was passed. A phone may end a page that is not seen any more without a word. */
+export function startMarks() {
+  addEventListener("pagehide", sendPassed);
+  document.addEventListener("visibilitychange", () => document.hidden && sendPassed());
 }
 
 /** The unread entries of the list, by id, as many as can be undone. */

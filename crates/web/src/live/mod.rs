@@ -32,7 +32,7 @@ use domain::{AccountId, account::Login, changes::ChangeNumber};
 use tokio::sync::{Notify, broadcast};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::stream::open;
+pub(crate) use self::stream::{HEARTBEAT_EVERY, open};
 use self::{follows::Follows, pace::Pace, pending::Pending};
 use crate::{
     auth::Actor,

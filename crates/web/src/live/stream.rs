@@ -18,8 +18,8 @@ use super::{
 };
 use crate::{auth::Actor, error::ApiResult, state::AppState};
 
-/// How often something comes at least: proxies close what is quiet for longer.
-const HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
+/// How often something comes at least, unless told otherwise: proxies close what is quiet for longer.
+pub(crate) const HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
 /// How soon a browser comes again when the stream was cut off.
 const RETRY_MS: u32 = 1_000;
 
@@ -52,9 +52,14 @@ pub(crate) async fn open(
     let mut first = BytesMut::from(format!("retry: {RETRY_MS}\n").as_bytes());
     first.put(missed);
     first.put(comment(position));
-    let mut heartbeats = interval_at(Instant::now() + HEARTBEAT_EVERY, HEARTBEAT_EVERY);
-    heartbeats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let heartbeats = heartbeats(state.settings.heartbeat_every);
     Ok(EventStream { first: Some(first.freeze()), position, told, heartbeats, stop, place })
+}
+
+fn heartbeats(every: Duration) -> Interval {
+    let mut heartbeats = interval_at(Instant::now() + every, every);
+    heartbeats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    heartbeats
 }
 
 impl EventStream {
@@ -98,5 +103,43 @@ impl EventStream {
 
     fn settled(&self) -> ChangeNumber {
         ChangeNumber(self.place.settled.load(Ordering::Acquire))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::live::{BEHIND_MAX, Channel, Live};
+
+    #[tokio::test]
+    async fn u2_whoever_is_too_far_behind_is_told_to_load_anew() {
+        let channel = Channel::new(ChangeNumber(0));
+        let live = Arc::new(Live::new(1));
+        let end = CancellationToken::new();
+        let mut stream = EventStream {
+            first: None,
+            position: ChangeNumber(0),
+            told: channel.sender.subscribe(),
+            heartbeats: heartbeats(Duration::from_hours(1)),
+            stop: CancellationToken::new(),
+            place: Place { live, id: 1, end, settled: Arc::clone(&channel.settled) },
+        };
+        let tell = |number: i64| {
+            channel.sender.send(Told { number: ChangeNumber(number), bytes: number.to_string().into() }).unwrap();
+            channel.settled.store(number, Ordering::Release);
+        };
+        let most = i64::try_from(BEHIND_MAX).unwrap();
+        (1..=most).for_each(tell);
+        for number in 1..=most {
+            assert_eq!(stream.next().await.unwrap(), number.to_string(), "so many are kept for it");
+        }
+        let last = 2 * most + 1;
+        (most + 1..=last).for_each(tell);
+        let reset = Group::reset().write(ChangeNumber(last), ChangeNumber(last));
+        assert_eq!(stream.next().await.unwrap(), reset, "one more is not");
+        tell(last + 1);
+        assert_eq!(stream.next().await.unwrap(), (last + 1).to_string(), "what the reset stands for is not told again");
     }
 }

@@ -35,13 +35,14 @@ pub(super) async fn list(State(state): State<AppState>, actor: Actor, uri: Uri) 
 
 pub(super) async fn of_feed(State(state): State<AppState>, actor: Actor, PathId(id): PathId, uri: Uri) -> Answer {
     let mut list = ListQuery::read(uri.query())?;
-    list.query.feed_id.get_or_insert(FeedId(id));
+    // A parameter of the same meaning does not lead to another feed.
+    list.query.feed_id = Some(FeedId(id));
     find(&state, &actor, list).await
 }
 
 pub(super) async fn of_category(State(state): State<AppState>, actor: Actor, PathId(id): PathId, uri: Uri) -> Answer {
     let mut list = ListQuery::read(uri.query())?;
-    list.query.place.get_or_insert(place(id));
+    list.query.place = Some(place(id));
     find(&state, &actor, list).await
 }
 

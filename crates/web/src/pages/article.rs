@@ -196,6 +196,13 @@ mod tests {
         };
         let audio = player(&file("https://e.org/a.mp3?x", "audio/mpeg")).into_string();
         assert!(audio.contains("<audio controls") && audio.contains(">a.mp3</a> 1:05"), "{audio}");
-        assert_eq!(player(&file("javascript:alert(1)", "audio/mpeg")).into_string(), "");
+        let video = player(&file("https://e.org/a.mp4", "video/mp4")).into_string();
+        let film = "<video controls preload=\"none\" src=\"https://e.org/a.mp4\"></video>";
+        assert!(video.contains(film) && video.contains(">a.mp4</a> 1:05"), "{video}");
+        let picture = player(&file("https://e.org/a.jpg", "image/jpeg")).into_string();
+        assert!(picture.contains("<img src=\"https://e.org/a.jpg\" alt=\"\" loading=\"lazy\">"), "{picture}");
+        for kind in ["audio/mpeg", "video/mp4", "image/jpeg", ""] {
+            assert_eq!(player(&file("javascript:alert(1)", kind)).into_string(), "", "{kind}");
+        }
     }
 }

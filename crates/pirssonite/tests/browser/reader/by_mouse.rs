@@ -71,7 +71,7 @@ async fn mark_all(scene: &Scene, browser: &Browser) {
     scene.open(browser, "/unread").await;
     let unread = scene.unread().await;
     browser.click("[data-do=mark-all]").await;
-    browser.says("#status", "Marked").await;
+    browser.tells("Marked").await;
     assert_eq!(scene.unread().await, 0);
     browser.click("#status [data-do=undo]").await;
     browser.wait("the undoing", async || (scene.unread().await == unread).then_some(())).await;

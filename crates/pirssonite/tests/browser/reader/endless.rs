@@ -65,7 +65,7 @@ async fn further_down(scene: &Scene, browser: &Browser, feed: i64, many: usize) 
     scene.poll(feed).await;
     browser.says("#news", "1 new").await;
     browser.press(".").await;
-    browser.says("#status", "1 new entry stands further down").await;
+    browser.tells("1 new entry stands further down").await;
     browser.holds("document.querySelector('#news').hidden").await;
 }
 

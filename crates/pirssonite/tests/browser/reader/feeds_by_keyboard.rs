@@ -38,7 +38,7 @@ async fn submit(browser: &Browser, button: &str) {
 /// The same of one that leads to another page, which says this.
 async fn submit_and_go(browser: &Browser, button: &str, says: &str) {
     browser.turns_page(async || submit(browser, button).await).await;
-    browser.says("#status", says).await;
+    browser.tells(says).await;
 }
 
 async fn add(scene: &Scene, browser: &Browser) {
@@ -84,7 +84,7 @@ async fn folder(scene: &Scene, browser: &Browser) {
     browser.tab_to("dialog [name=folderName]").await;
     browser.press("Weather").await;
     browser.turns_page(async || browser.press_key(Key::Enter).await).await;
-    browser.says("#status", "Saved.").await;
+    browser.tells("Saved.").await;
     let folders = scene.get("/api/folders").await;
     assert_eq!(folders[1]["name"], "Weather", "{folders}");
     let id = folders[1]["id"].to_string();
@@ -93,7 +93,7 @@ async fn folder(scene: &Scene, browser: &Browser) {
     browser.tab_to("dialog [name=name]").await;
     browser.press(&format!("{} report", key(Key::End))).await;
     browser.turns_page(async || browser.press_key(Key::Enter).await).await;
-    browser.says("#status", "Saved.").await;
+    browser.tells("Saved.").await;
     browser.says("#list-title", "Weather report").await;
     browser.press("e").await;
     submit_and_go(browser, "dialog .button.quiet", "Moved.").await;
@@ -132,7 +132,7 @@ async fn failing(scene: &Scene, browser: &Browser) {
     scene.publisher.set("/clouds", Page::status(503));
     scene.open(browser, &format!("/feed/{}", scene.feed_id("Sky").await)).await;
     browser.press("r").await;
-    browser.says("#status", "503").await;
+    browser.tells("503").await;
     browser.reload().await;
     browser.ready().await;
     browser.says(".warning", "503").await;

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use reqwest::Method;
+use serde_json::json;
 use testkit::Page;
 
 use super::{PLACES, by_mouse::show_side};
@@ -45,7 +47,7 @@ async fn add(scene: &Scene, browser: &Browser) {
     browser.says("#list-title", "Clouds").await;
     browser.ready().await;
     browser.click(".list [data-do=refresh]").await;
-    browser.says("#status", "Nothing new.").await;
+    browser.tells("Nothing new.").await;
 }
 
 /// Into the folder, another name, another interval, no push.
@@ -85,7 +87,7 @@ async fn folder(scene: &Scene, browser: &Browser) {
     assert_eq!(scene.get("/api/folders").await[0]["id"].to_string(), id);
     browser.click(".list [data-do=folder]").await;
     browser.turns_page(async || browser.click("dialog .button.bad").await).await;
-    browser.says("#status", "The folder was removed.").await;
+    browser.tells("The folder was removed.").await;
     scene.feed_is(browser, "Sky", |feed| feed["folderId"].is_null()).await;
 }
 
@@ -93,7 +95,7 @@ async fn drag(scene: &Scene, browser: &Browser) {
     let boats = scene.feed_id("Boats").await;
     show_side(browser).await;
     browser.drag(&format!(".tree [data-feed='{boats}'] a"), ".tree .folder:first-child > a.name").await;
-    browser.says("#status", "Moved to Daily.").await;
+    browser.tells("Moved to Daily.").await;
     scene.feed_is(browser, "Boats", |feed| feed["folderId"].is_i64()).await;
     browser.find(&format!(".tree .folder:first-child [data-feed='{boats}']")).await;
 }
@@ -124,7 +126,7 @@ async fn opml(scene: &Scene, browser: &Browser) {
 
 /// The exported file, which this brings.
 pub(super) async fn downloaded(browser: &Browser, folder: &Path, act: impl AsyncFnOnce()) -> String {
-    let allow = serde_json::json!({ "behavior": "allow", "downloadPath": folder });
+    let allow = json!({ "behavior": "allow", "downloadPath": folder });
     browser.devtools("Browser.setDownloadBehavior", allow).await;
     act().await;
     let look =
@@ -137,7 +139,7 @@ async fn failing(scene: &Scene, browser: &Browser) {
     scene.publisher.set("/clouds", Page::status(503));
     scene.open(browser, &format!("/feed/{}", scene.feed_id("Sky").await)).await;
     browser.click(".list [data-do=refresh]").await;
-    browser.says("#status", "503").await;
+    browser.tells("503").await;
     browser.reload().await;
     browser.says(".warning", "503").await;
     browser.ready().await;
@@ -189,6 +191,29 @@ async fn u1_first_feed_of_several_is_chosen() {
     let scene = Scene::start_empty(Store::Sqlite).await;
     with_browser("first-feed", DESK, async |browser| {
         choose(&scene, browser).await;
+        browser.assert_no_complaints().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn u1_folder_that_is_there_is_known_by_its_exact_name() {
+    let scene = Scene::start(Store::Sqlite).await;
+    for name in ["Weather Report", "weather report"] {
+        scene.call(Method::POST, "/api/folders", json!({ "name": name })).await;
+    }
+    let url = scene.publish("Clouds", "/clouds", &item("Rain", "Drops."));
+    with_browser("folder-by-name", DESK, async |browser| {
+        scene.open(browser, "/unread").await;
+        browser.press("a").await;
+        browser.type_into("dialog [name=url]", &url).await;
+        browser.choose("dialog [name=folder]", "new").await;
+        browser.type_into("dialog [name=folderName]", " weather  report ").await;
+        browser.turns_page(async || browser.click("dialog .buttons .button").await).await;
+        let feed = scene.feed("Clouds").await.unwrap();
+        let folders = scene.get("/api/folders").await;
+        let folder = folders.as_array().unwrap().iter().find(|folder| folder["id"] == feed["folderId"]);
+        assert_eq!(folder.map(|folder| &folder["name"]), Some(&json!("weather report")), "{feed}");
         browser.assert_no_complaints().await;
     })
     .await;

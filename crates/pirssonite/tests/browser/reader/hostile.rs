@@ -76,7 +76,7 @@ async fn u1b_hostile_entries_stay_harmless() {
             harmless(browser).await;
             browser.press("j").await;
         }
-        browser.says("#status", "That was the last one.").await;
+        browser.tells("That was the last one.").await;
         browser.assert_no_complaints().await;
     })
     .await;

@@ -8,6 +8,7 @@ mod feeds_by_keyboard;
 mod feeds_by_mouse;
 mod hostile;
 mod media;
+mod scrolling;
 mod views;
 
 use crate::{

@@ -95,7 +95,7 @@ async fn asked_and_told(scene: &Scene, browser: &Browser, feed: i64) {
     browser.assert_fits().await;
     assert_accessible(browser).await;
     browser.click("#status [data-do=undo]").await;
-    browser.says("#status", "unread again").await;
+    browser.tells("unread again").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

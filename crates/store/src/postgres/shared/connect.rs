@@ -235,8 +235,8 @@ mod tests {
     #[test]
     fn u4_silent_database_is_given_up_within_five_seconds() {
         let time = PostgresOptions::default().connect_timeout;
-        let Patience { with_call, with_server } = Address::of("postgres://u@h/d", time).unwrap().patience();
-        assert!(with_call + LOOK_EVERY + with_server <= Duration::from_millis(4500), "{with_call:?} {with_server:?}");
+        let TimeLimits { call, server } = Address::of("postgres://u@h/d", time).unwrap().time_limits();
+        assert!(call + LOOK_EVERY + server <= Duration::from_millis(4500), "{call:?} {server:?}");
         assert!(PROBE_TIMEOUT < time && CONNECT_TIMEOUT < time, "what is left is for another connection");
     }
 

@@ -1,9 +1,14 @@
 //! Fever's API, call by call.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
 use super::filled::{Apps, fever_key, form, id, sorted, texts};
-use crate::{server::answer, world::rss};
+use crate::{
+    page::icons::{PNG, find_icons},
+    server::answer,
+    world::rss,
+};
 
 const EVERYWHERE: [&str; 8] = [
     "/fever",
@@ -93,6 +98,19 @@ async fn s2_groups_and_feeds() {
         assert!(alpha["last_updated_on_time"].as_i64().unwrap() > 0 && alpha["favicon_id"].is_number(), "{alpha}");
         assert_eq!((&answer["links"], answer["favicons"].is_array()), (&json!([]), true));
         assert!(answer.get("items").is_none() && answer.get("unread_item_ids").is_none(), "only what is asked for");
+    }
+}
+
+#[tokio::test]
+async fn s2_favicons_are_those_that_feeds_name() {
+    for apps in Apps::each().await {
+        assert_eq!(apps.fever("favicons").await["favicons"], json!([]));
+        find_icons(&*apps.store).await;
+        let answer = apps.fever("feeds&favicons").await;
+        let icon = answer["feeds"][0]["favicon_id"].clone();
+        assert_eq!(answer["feeds"][1]["favicon_id"], icon);
+        let data = format!("image/png;base64,{}", STANDARD.encode(PNG));
+        assert_eq!(answer["favicons"], json!([{ "id": icon, "data": data }]), "once for both");
     }
 }
 

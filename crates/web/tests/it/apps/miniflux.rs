@@ -1,10 +1,12 @@
 //! Miniflux's API, call by call: who asks, feeds, categories, files. Entries are beside this.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
 use super::filled::{Apps, id, refused, sorted, texts};
 use crate::{
     accounts::PASSWORD,
+    page::icons::{PNG, find_icons},
     server::{Answer, answer},
 };
 
@@ -20,7 +22,6 @@ async fn as_who(apps: &Apps, headers: &[(&str, String)]) -> Answer {
 
 #[tokio::test]
 async fn s3_a_token_or_a_name_with_password_or_token_opens() {
-    use base64::{Engine as _, engine::general_purpose::STANDARD};
     for apps in Apps::each().await {
         let basic = |name: &str, secret: &str| format!("Basic {}", STANDARD.encode(format!("{name}:{secret}")));
         let token = apps.token.clone();
@@ -99,7 +100,6 @@ async fn s3_web_pages_of_other_sites_may_ask_with_a_key_of_their_own() {
 /// What a browser knows for a server it adds by itself, whichever page asks.
 #[tokio::test]
 async fn a4_foreign_pages_change_nothing_by_a_name_and_a_password() {
-    use base64::{Engine as _, engine::general_purpose::STANDARD};
     for apps in Apps::each().await {
         let basic = format!("Basic {}", STANDARD.encode(format!("reader:{PASSWORD}")));
         let post = async |kind: &str, headers: &[(&str, &str)]| {
@@ -203,6 +203,27 @@ async fn s3_feeds_are_listed_with_their_categories() {
         );
         for icon in [format!("/feeds/{alpha}/icon"), "/icons/999999".to_owned()] {
             refused(&apps.v1("GET", &icon, &NONE).await, 404);
+        }
+    }
+}
+
+#[tokio::test]
+async fn s3_icons_come_by_their_feeds_and_by_their_own_ids() {
+    for apps in Apps::each().await {
+        let path = format!("/feeds/{}", apps.alpha);
+        assert_eq!(apps.v1_get(&path).await["icon"], NONE);
+        find_icons(&*apps.store).await;
+        let icon = apps.v1_get(&format!("{path}/icon")).await;
+        let data = format!("image/png;base64,{}", STANDARD.encode(PNG));
+        assert_eq!((&icon["mime_type"], &icon["data"]), (&json!("image/png"), &json!(data)));
+        let of_feed = json!({ "feed_id": apps.alpha, "icon_id": icon["id"], "external_icon_id": "" });
+        assert_eq!(apps.v1_get(&path).await["icon"], of_feed);
+        let by_id = format!("/icons/{}", icon["id"]);
+        assert_eq!(apps.v1_get(&by_id).await, icon);
+        let ann = apps.other_token().await;
+        for path in [format!("{path}/icon"), by_id] {
+            let request = apps.server.request("GET", &format!("/v1{path}")).header("x-auth-token", &ann);
+            refused(&answer(request).await, 404);
         }
     }
 }

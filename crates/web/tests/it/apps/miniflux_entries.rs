@@ -109,6 +109,11 @@ async fn s3_lists_of_entries_by_every_condition() {
         }
         assert_eq!(apps.v1_get(&format!("/feeds/{feed}/entries?status=unread")).await["total"], 2);
         assert_eq!(apps.v1_get(&format!("/categories/{news}/entries")).await["total"], 3);
+        // What the path names counts, whatever a parameter says.
+        let others = apps.v1_get(&format!("/feeds/{feed}/entries?feed_id={}", apps.beta)).await;
+        assert_eq!(sorted(texts(&others["entries"], "title")), ["Alpha 1", "Alpha 2", "Alpha 3"]);
+        let others = apps.v1_get(&format!("/categories/{news}/entries?category_id=2147483647")).await;
+        assert_eq!(sorted(texts(&others["entries"], "title")), ["Alpha 1", "Alpha 2", "Alpha 3"]);
         assert_eq!(titles(&apps, "search=Beta+3").await, ["Beta 3"]);
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::filled::{Apps, id, texts};
-use crate::{accounts::PASSWORD, server::answer};
+use crate::{accounts::PASSWORD, page::icons::find_icons, server::answer};
 
 const NONE: Value = Value::Null;
 
@@ -41,13 +41,20 @@ async fn s3_session_of_newsboat() {
     }
 }
 
-/// NewsFlash: me, categories, feeds and icons; unread and starred ones by offset until a page is short; then read ones.
+/// NewsFlash: me, categories, feeds and icons; unread and starred ones by offset until a page is short; then read ones. Then
+/// marks, and all that there is of feeds and categories.
 #[tokio::test]
 async fn s3_session_of_newsflash() {
     for apps in Apps::each().await {
         assert_eq!(apps.v1_get("/me").await["username"], "reader");
         assert_eq!(apps.v1_get("/categories").await.as_array().unwrap().len(), 2);
-        assert_eq!(apps.v1_get("/feeds").await.as_array().unwrap().len(), 2);
+        find_icons(&*apps.store).await;
+        let feeds = apps.v1_get("/feeds").await;
+        assert_eq!(feeds.as_array().unwrap().len(), 2);
+        for feed in feeds.as_array().unwrap() {
+            let icon = apps.v1_get(&format!("/feeds/{}/icon", id(feed))).await;
+            assert!(icon["data"].as_str().unwrap().starts_with("image/png;base64,"), "{icon}");
+        }
         for (kind, expect) in [("status=unread", 5), ("starred=true", 1), ("status=read", 1)] {
             let (mut found, mut offset) = (0, 0);
             loop {
@@ -60,6 +67,11 @@ async fn s3_session_of_newsflash() {
             }
             assert_eq!(found, expect, "{kind}");
         }
+        let one = apps.id_of("Alpha 1").await;
+        let read = json!({ "entry_ids": [one], "status": "read" });
+        assert_eq!(apps.v1("PUT", "/entries", &read).await.status, 204);
+        assert_eq!(apps.v1("PUT", &format!("/entries/{one}/bookmark"), &NONE).await.status, 204);
+        assert_eq!(apps.marks("Alpha 1").await, (true, true));
         let made = apps.v1("POST", "/categories", &json!({ "title": "Fresh" })).await.ok(201);
         let body = json!({ "feed_url": apps.publish("Gamma", 1), "category_id": made["id"] });
         let feed = apps.v1("POST", "/feeds", &body).await.ok(201)["feed_id"].as_i64().unwrap();
@@ -87,7 +99,10 @@ async fn s3_session_of_reactflux() {
         call("GET", "/v1/integrations/status", &NONE).await.ok(200);
         let counters = call("GET", "/v1/feeds/counters", &NONE).await.ok(200);
         assert_eq!(counters["unreads"][apps.beta.to_string()], 3);
-        call("GET", "/v1/feeds", &NONE).await.ok(200);
+        find_icons(&*apps.store).await;
+        let feeds = call("GET", "/v1/feeds", &NONE).await.ok(200);
+        let icon = call("GET", &format!("/v1/icons/{}", feeds[0]["icon"]["icon_id"]), &NONE).await.ok(200);
+        assert_eq!(icon["mime_type"], "image/png");
         call("GET", "/v1/categories", &NONE).await.ok(200);
         let list = async |query: &str| {
             call("GET", &format!("/v1/entries?direction=desc&offset=0&limit=24&{query}"), &NONE).await.ok(200)

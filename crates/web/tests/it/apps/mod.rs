@@ -11,7 +11,7 @@ mod newsboat;
 mod settings;
 mod strangers;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use domain::ports::Store;
 use engine::http::{ClientSettings, GuardedClient};
@@ -56,7 +56,9 @@ impl Reader {
         let loopback = vec!["127.0.0.0/8".parse().unwrap()];
         let http =
             GuardedClient::new(ClientSettings { allow_networks: loopback, ..ClientSettings::default() }).unwrap();
-        let server = Server::start(Arc::clone(&store), Arc::new(http), WebSettings::default()).await;
+        // Longer than a busy machine takes for a guess.
+        let settings = WebSettings { guess_wait: Duration::from_mins(5), ..WebSettings::default() };
+        let server = Server::start(Arc::clone(&store), Arc::new(http), settings).await;
         server.send("PATCH", "/api/account", &json!({ "newPassword": PASSWORD }).to_string()).await.ok(200);
         let login = json!({ "name": "reader", "password": PASSWORD }).to_string();
         let cookie = cookie_of(&server.send("POST", "/api/session", &login).await);

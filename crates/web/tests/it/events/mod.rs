@@ -198,8 +198,8 @@ impl Events {
         }
     }
 
-    /// What stands before the next empty line, if it is an event.
-    async fn block(&mut self) -> Option<Option<Event>> {
+    /// What stands before the next empty line.
+    async fn lines(&mut self) -> Option<String> {
         while !self.text.contains("\n\n") {
             let chunk = tokio::time::timeout(LONG, self.response.chunk()).await.expect("nothing comes");
             // A server that stops may cut the connection.
@@ -209,6 +209,12 @@ impl Events {
         let (block, rest) =
             self.text.split_once("\n\n").map(|(block, rest)| (block.to_owned(), rest.to_owned())).unwrap();
         self.text = rest;
+        Some(block)
+    }
+
+    /// The same, if it is an event.
+    async fn block(&mut self) -> Option<Option<Event>> {
+        let block = self.lines().await?;
         let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
         if let Some(id) = field("id: ") {
             let id: i64 = id.parse().unwrap();
