@@ -278,22 +278,12 @@ impl Engine {
     }
 
     /// Takes a push: it is stored when this returns.
-    pub async fn receive(
-        &self,
-        recipient: Recipient,
-        request: PushRequest,
-        time: TimeLeft,
-    ) -> StoreResult<PushAnswer> {
+    pub async fn receive(&self, recipient: Recipient, request: PushRequest, time: TimeLeft) -> StoreResult<PushAnswer> {
         push::receive(&self.pusher, recipient, request, time).await
     }
 
     /// A push could not be read, because it is too large or there are too many: its feed is polled soon.
-    pub async fn refuse_push(
-        &self,
-        recipient: &Recipient,
-        why: &'static str,
-        time: &mut TimeLeft,
-    ) -> StoreResult<()> {
+    pub async fn refuse_push(&self, recipient: &Recipient, why: &'static str, time: &mut TimeLeft) -> StoreResult<()> {
         push::refuse(&self.pusher, recipient, why, time).await
     }
 

@@ -121,8 +121,7 @@ async fn p3_a_node_started_without_its_database_waits_for_it() {
     let (line, place) = (Line::to(database.url()).await, Place::reserve());
     line.set(LineState::Cut);
     let (url, data_dir, address) = (line.url().to_owned(), folder.path().to_owned(), place.address().to_string());
-    let started =
-        tokio::task::spawn_blocking(move || Server::start_on(&address, Data::Database(&url, &data_dir), &[]));
+    let started = tokio::task::spawn_blocking(move || Server::start_on(&address, Data::Database(&url, &data_dir), &[]));
     line.refused_after(1).await;
     let health = ask(&place.url(), Method::GET, "/healthz", None).await;
     assert_eq!((health.0, &health.1["status"]), (200, &json!("starting")), "no watcher ends it");

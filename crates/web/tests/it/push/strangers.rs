@@ -208,8 +208,7 @@ async fn w5_u8_refused_pushes_fill_no_log() {
                 let id = format!("refused-{place}-{turn}-{step}");
                 let request = reqwest::Client::new().post(&callback).header("x-request-id", &id);
                 if crate::server::answer(request).await.status == 429 {
-                    let is_warning =
-                        |line: &&Value| line["level"] == "WARN" && line["fields"]["reason"] == "too_many";
+                    let is_warning = |line: &&Value| line["level"] == "WARN" && line["fields"]["reason"] == "too_many";
                     warnings += crate::observed::logged(&id).iter().filter(is_warning).count();
                     refused += 1;
                 }
