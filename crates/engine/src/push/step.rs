@@ -10,7 +10,7 @@ use domain::{
 use futures_util::FutureExt;
 use jiff::SignedDuration;
 
-use super::{Pusher, ask};
+use super::{Pusher, TimeLeft, ask};
 use crate::measure;
 
 /// How long the look at the feed may take that comes before a renewal: a renewal does not wait for a slow publisher.
@@ -129,7 +129,8 @@ async fn rediscovered(pusher: &Arc<Pusher>, job: &SubscriptionJob, mode: Mode) -
         tracing::info!(feed_id = feed.0, "poll before renewal timed out");
     }
     // Its token is looked up together with those of others.
-    let now = pusher.target(&subscription.token).await?.map(|target| target.subscription);
+    let mut time = TimeLeft::new(pusher.settings().answer_timeout);
+    let now = pusher.target(&subscription.token, &mut time).await?.map(|target| target.subscription);
     Ok(now.is_some_and(|now| now.id == subscription.id && now.is_current && now.is_active()))
 }
 

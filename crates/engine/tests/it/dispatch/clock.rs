@@ -6,29 +6,29 @@ use domain::delivery::RetryRules;
 use engine::DeliverySettings;
 use testkit::Page;
 
-use super::office::{each, quick};
+use super::setup::{each, quick};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn d9_engine_sends_retries_in_time_though_the_clock_was_set_back() {
     let retry = RetryRules { first: MINUTE, jitter: 0.0, ..RetryRules::default() };
-    for office in each(DeliverySettings { retry, ..quick() }).await {
-        let world = &office.world;
+    for setup in each(DeliverySettings { retry, ..quick() }).await {
+        let world = &setup.world;
         world.stop_clocks().await;
-        office.webhook("/a").await;
-        office.receiver.answer_next("/a", [Page::status(500)]);
-        let working = office.work();
-        office.publish(1).await;
-        office.wait_until("tried", |delivery| delivery.attempts == 1).await;
+        setup.webhook("/a").await;
+        setup.receiver.answer_next("/a", [Page::status(500)]);
+        let working = setup.work();
+        setup.publish(1).await;
+        setup.wait_until("tried", |delivery| delivery.attempts == 1).await;
         // The latest time that was seen.
         assert_eq!(world.store.watch_clock().await, Ok(None));
         world.set_back(Duration::from_hours(1)).await;
         // Nobody looks at the clock but the engine, every ten seconds.
         let due_at = world.now() + MINUTE;
-        office.wait_until("due in a minute", |delivery| delivery.next_attempt_at == Some(due_at)).await;
+        setup.wait_until("due in a minute", |delivery| delivery.next_attempt_at == Some(due_at)).await;
         world.advance(MINUTE).await;
-        office.wait_delivered().await;
+        setup.wait_delivered().await;
         working.stop().await;
     }
 }

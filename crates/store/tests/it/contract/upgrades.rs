@@ -135,7 +135,7 @@ async fn p2_sqlite_databases_of_all_versions_are_brought_forward() {
         let connection = rusqlite::Connection::open(file).unwrap();
         connection.query_row(LAST_MIGRATION, [], |row| row.get::<_, i64>(0)).unwrap()
     };
-    for fixture in fixtures(".sqlite.db").into_iter().chain([own]) {
+    for fixture in fixtures(".sqlite.db").into_iter().chain([own.clone()]) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("pirssonite.db");
         std::fs::copy(&fixture, &file).unwrap();
