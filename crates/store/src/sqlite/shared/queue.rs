@@ -23,7 +23,7 @@ pub(crate) enum Priority {
 pub(crate) struct Closed;
 
 pub(crate) struct Queue<J> {
-    lines: Mutex<Lines<J>>,
+    jobs: Mutex<Jobs<J>>,
     arrived: Condvar,
     urgent_permits: Semaphore,
     usual_permits: Semaphore,
@@ -45,7 +45,7 @@ impl<J> Drop for Worker<J> {
     }
 }
 
-struct Lines<J> {
+struct Jobs<J> {
     urgent: VecDeque<J>,
     usual: VecDeque<J>,
     is_closed: bool,
@@ -55,7 +55,7 @@ impl<J> Queue<J> {
     /// A queue for at most so many jobs of each priority.
     pub(crate) fn new(jobs_max: usize) -> Self {
         Self {
-            lines: Mutex::new(Lines { urgent: VecDeque::new(), usual: VecDeque::new(), is_closed: false }),
+            jobs: Mutex::new(Jobs { urgent: VecDeque::new(), usual: VecDeque::new(), is_closed: false }),
             arrived: Condvar::new(),
             urgent_permits: Semaphore::new(jobs_max),
             usual_permits: Semaphore::new(jobs_max),
@@ -66,30 +66,30 @@ impl<J> Queue<J> {
     /// Puts a job in, as soon as there is a permit.
     pub(crate) async fn push(&self, priority: Priority, job: J) -> Result<(), Closed> {
         self.permits(priority).acquire().await.map_err(|_| Closed)?.forget();
-        let mut lines = self.lock();
-        if lines.is_closed {
+        let mut jobs = self.lock();
+        if jobs.is_closed {
             return Err(Closed);
         }
         match priority {
-            Priority::Urgent => lines.urgent.push_back(job),
-            Priority::Usual => lines.usual.push_back(job),
+            Priority::Urgent => jobs.urgent.push_back(job),
+            Priority::Usual => jobs.usual.push_back(job),
         }
-        drop(lines);
+        drop(jobs);
         self.arrived.notify_one();
         Ok(())
     }
 
     /// The next job, when there is one; `None` once the queue is closed and empty.
     pub(crate) fn next(&self) -> Option<J> {
-        let mut lines = self.lock();
+        let mut jobs = self.lock();
         loop {
-            if let Some(job) = self.take(&mut lines) {
+            if let Some(job) = self.take(&mut jobs) {
                 return Some(job);
             }
-            if lines.is_closed {
+            if jobs.is_closed {
                 return None;
             }
-            lines = self.arrived.wait(lines).unwrap_or_else(PoisonError::into_inner);
+            jobs = self.arrived.wait(jobs).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -100,8 +100,8 @@ impl<J> Queue<J> {
 
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
-        let lines = self.lock();
-        lines.urgent.len() + lines.usual.len()
+        let jobs = self.lock();
+        jobs.urgent.len() + jobs.usual.len()
     }
 
     /// Counts a thread that takes jobs out, until it ends. With the last of them the queue is closed, and what is in it is
@@ -119,10 +119,10 @@ impl<J> Queue<J> {
         self.arrived.notify_all();
     }
 
-    fn take(&self, lines: &mut Lines<J>) -> Option<J> {
-        let (priority, job) = match lines.urgent.pop_front() {
+    fn take(&self, jobs: &mut Jobs<J>) -> Option<J> {
+        let (priority, job) = match jobs.urgent.pop_front() {
             Some(job) => (Priority::Urgent, job),
-            None => (Priority::Usual, lines.usual.pop_front()?),
+            None => (Priority::Usual, jobs.usual.pop_front()?),
         };
         self.permits(priority).add_permits(1);
         Some(job)
@@ -135,8 +135,8 @@ impl<J> Queue<J> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Lines<J>> {
+    fn lock(&self) -> MutexGuard<'_, Jobs<J>> {
         // Nothing that can panic runs while it is held.
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
