@@ -197,8 +197,8 @@ mod tests {
         let audio = player(&file("https://e.org/a.mp3?x", "audio/mpeg")).into_string();
         assert!(audio.contains("<audio controls") && audio.contains(">a.mp3</a> 1:05"), "{audio}");
         let video = player(&file("https://e.org/a.mp4", "video/mp4")).into_string();
-        let film = "<video controls preload=\"none\" src=\"https://e.org/a.mp4\"></video>";
-        assert!(video.contains(film) && video.contains(">a.mp4</a> 1:05"), "{video}");
+        let shown_video = "<video controls preload=\"none\" src=\"https://e.org/a.mp4\"></video>";
+        assert!(video.contains(shown_video) && video.contains(">a.mp4</a> 1:05"), "{video}");
         let picture = player(&file("https://e.org/a.jpg", "image/jpeg")).into_string();
         assert!(picture.contains("<img src=\"https://e.org/a.jpg\" alt=\"\" loading=\"lazy\">"), "{picture}");
         for kind in ["audio/mpeg", "video/mp4", "image/jpeg", ""] {
