@@ -38,10 +38,20 @@ async fn u3_dashboards_are_accessible_at_every_width() {
                 browser.assert_fits().await;
                 assert_accessible(browser).await;
             }
-            // Tables behind the plots, what is confirmed, and the form, opened.
-            browser.run("document.querySelectorAll('details').forEach(one => one.open = true)").await;
-            browser.assert_fits().await;
-            assert_accessible(browser).await;
+            // Tables behind the plots, what is confirmed, and forms, opened.
+            for (path, opens) in [
+                ("/push", ".confirm[open]"),
+                ("/webhooks", "details.form[open]"),
+                ("/webhooks/1", ".confirm[open]"),
+                ("/status?span=day", ".plot details[open]"),
+            ] {
+                browser.open(&format!("{url}{path}")).await;
+                browser.ready().await;
+                browser.run("document.querySelectorAll('details').forEach(one => one.open = true)").await;
+                browser.find(opens).await;
+                browser.assert_fits().await;
+                assert_accessible(browser).await;
+            }
             browser.open(&format!("{url}/webhooks/1")).await;
             browser.click("#webhook-deliveries tbody a").await;
             browser.find("#delivery-attempts").await;

@@ -1,8 +1,10 @@
 //! The login page.
 
+use serde_json::json;
+
 use crate::{
     axe::assert_accessible,
-    browser::{Key, WIDTHS, key, with_browser},
+    browser::{DESK, Key, WIDTHS, key, with_browser},
     server::{Data, Server},
 };
 
@@ -53,6 +55,43 @@ async fn a4_u1a_login_by_mouse_at_every_width() {
         })
         .await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a1_u1a_settings_are_accessible_with_all_that_they_can_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path());
+    with_browser("settings", DESK, async |browser| {
+        browser.open(&format!("{}/login?next=/settings", server.url)).await;
+        browser.type_into("#name", "reader").await;
+        browser.type_into("#password", &format!("{PASSWORD}{}", key(Key::Enter))).await;
+        browser.is_at("/settings").await;
+        browser.ready().await;
+        for (path, body) in [
+            ("/api/accounts", json!({ "name": "guest", "password": PASSWORD })),
+            ("/api/tokens", json!({ "name": "Phone", "scope": "read", "expiresAt": "2100-01-01T00:00:00Z" })),
+        ] {
+            let ask = format!(
+                "fetch('{path}', {{ method: 'POST', headers: {{ 'content-type': 'application/json' }}, \
+                 body: JSON.stringify({body}) }}).then((answer) => arguments[0](answer.status))"
+            );
+            assert_eq!(browser.run_async(&ask).await, 201, "{path}");
+        }
+        // And a secret that is shown this once.
+        browser.type_into("#tokens form.fields [name=name]", "Tablet").await;
+        browser.turns_page(async || browser.click("#tokens form.fields button").await).await;
+        browser.run("document.querySelectorAll('details').forEach(one => one.open = true)").await;
+        for shown in [".secret", "#sessions tbody tr", "#tokens .confirm[open]", "#accounts .confirm[open]"] {
+            browser.find(shown).await;
+        }
+        for width in WIDTHS {
+            browser.resize(width).await;
+            browser.assert_fits().await;
+            assert_accessible(browser).await;
+        }
+        browser.assert_no_complaints().await;
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -29,19 +29,7 @@ pub(crate) async fn find(
     offset: u32,
     limit: u32,
 ) -> Result<Vec<EntryId>, Error> {
-    let mut part = Part::default();
-    part.found(account, wanted, &columns_of(wanted));
-    let direction = match wanted.order {
-        Order::Newest => "DESC",
-        Order::Oldest => "ASC",
-    };
-    let order =
-        if wanted.by == SortBy::Id { format!("id {direction}") } else { format!("key {direction}, id {direction}") };
-    if wanted.is_sorted_after() {
-        part.sql = format!("WITH found AS MATERIALIZED ({}\n)\nSELECT id, key\nFROM found", part.sql);
-    }
-    let page = [part.value(limit.into()), part.value(offset.into())];
-    part.add(format_args!("\nORDER BY {order}\nLIMIT {} OFFSET {}", page[0], page[1]));
+    let part = find_sql(account, wanted, offset, limit);
     let rows = query(client, &part.sql, &part.params(ids_of(wanted).as_ref())).await?;
     Ok(rows.iter().map(|row| EntryId(row.get(0))).collect())
 }
@@ -86,11 +74,28 @@ fn ids_of(wanted: &EntryQuery) -> Option<Vec<i64>> {
     wanted.among.as_ref().map(|ids| ids.iter().map(|id| id.0).collect())
 }
 
+pub(crate) fn find_sql(account: AccountId, wanted: &EntryQuery, offset: u32, limit: u32) -> Part {
+    let mut part = Part::default();
+    part.found(account, wanted, &columns_of(wanted));
+    let direction = match wanted.order {
+        Order::Newest => "DESC",
+        Order::Oldest => "ASC",
+    };
+    let order =
+        if wanted.by == SortBy::Id { format!("id {direction}") } else { format!("key {direction}, id {direction}") };
+    if wanted.is_sorted_after() {
+        part.sql = format!("WITH found AS MATERIALIZED ({}\n)\nSELECT id, key\nFROM found", part.sql);
+    }
+    let page = [part.value(limit.into()), part.value(offset.into())];
+    part.add(format_args!("\nORDER BY {order}\nLIMIT {} OFFSET {}", page[0], page[1]));
+    part
+}
+
 /// A part of a statement, and the values of its parameters. `$1` are the ids that are named, if any are.
 #[derive(Debug, Default)]
-struct Part {
-    sql: String,
-    values: Vec<i64>,
+pub(crate) struct Part {
+    pub(crate) sql: String,
+    pub(crate) values: Vec<i64>,
     has_ids: bool,
 }
 

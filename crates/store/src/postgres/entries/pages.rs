@@ -168,7 +168,7 @@ impl PageQuery<'_> {
         }
     }
 
-    fn window_values(&self) -> Vec<i64> {
+    pub(crate) fn window_values(&self) -> Vec<i64> {
         let (since, until) = (self.since().unwrap_or(i64::MIN), self.until());
         match self.filter.order {
             _ if !self.is_of_receipt() => vec![],
@@ -292,13 +292,21 @@ pub(crate) async fn walk(client: &impl GenericClient, wanted: &PageQuery<'_>) ->
     if wanted.filter.is_of_changes() {
         return walk_since(client, wanted).await;
     }
-    let sql = format!("{}\n            LIMIT $3", wanted.walk());
-    run_walk(client, wanted, &rows_of(wanted, &sql)).await
+    run_walk(client, wanted, &rows_of(wanted, &walk_rows_sql(wanted))).await
+}
+
+/// What it chooses, with the marks.
+pub(crate) fn walk_rows_sql(wanted: &PageQuery<'_>) -> String {
+    format!("{}\n            LIMIT $3", wanted.walk())
 }
 
 /// The ids of a page and their times, which are in the index that it walks.
 pub(crate) async fn walk_ids(client: &impl GenericClient, wanted: &PageQuery<'_>) -> Result<Vec<Row>, Error> {
-    run_walk(client, wanted, &format!("{}\n            LIMIT $3", wanted.walk_of(""))).await
+    run_walk(client, wanted, &walk_ids_sql(wanted)).await
+}
+
+pub(crate) fn walk_ids_sql(wanted: &PageQuery<'_>) -> String {
+    format!("{}\n            LIMIT $3", wanted.walk_of(""))
 }
 
 async fn run_walk(client: &impl GenericClient, wanted: &PageQuery<'_>, sql: &str) -> Result<Vec<Row>, Error> {
@@ -375,7 +383,7 @@ async fn stop_of(client: &impl GenericClient, wanted: &PageQuery<'_>) -> Result<
 }
 
 /// The walk of all entries of an account since a time, which is the parameter of this number; the account is `$4`.
-fn since_sql(wanted: &PageQuery<'_>, since_at: usize) -> String {
+pub(crate) fn since_sql(wanted: &PageQuery<'_>, since_at: usize) -> String {
     let key = wanted.key();
     // Oldest first, the position is not before that time. The parameter is there all the same.
     let from = match wanted.filter.order {
