@@ -148,7 +148,7 @@ async fn u3_webhook_is_tested_rotated_disabled_replayed_changed_and_removed() {
         // What failed for good is queued again.
         receiver.answer("/hook", Answer::status(500));
         hand.perform(browser, "test", "A test was queued").await;
-        browser.says("#webhook-deliveries", "failed").await;
+        browser.says("#webhook-deliveries tbody", "failed").await;
         receiver.answer("/hook", Answer::status(204));
         let before = receipts.count();
         browser.reload().await;
