@@ -264,6 +264,8 @@ pub(crate) fn perform(job: &Job) -> anyhow::Result<()> {
         let fixture = Fixture::open(&job.location).await?;
         let store = &fixture.store;
         let feeds = import(store.as_ref(), FEEDS).await?;
+        // Only what was fetched can be followed without another request.
+        finish(store.as_ref(), &feeds, |_| Ok(PollOutcome::Fetched(Document::default()))).await?;
         let others = accounts(store, ACCOUNTS - 1).await?;
         follow(store, &others, |account| (account..FEEDS).step_by(FOLLOWED_OF).map(url).collect()).await?;
         add_webhook(store.as_ref(), &feeds[FEEDS - UNDELIVERED_FEEDS..], &job.hook).await?;
